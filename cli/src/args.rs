@@ -103,10 +103,10 @@ To try it on one machine, without an installed ZooKeeper:
 /// Lets one of several machines act: leader election and locks on Apache ZooKeeper.
 ///
 /// Every machine runs `zkelect run` with the same servers and the same election. One of them is
-/// elected and starts its COMMAND; when it ends, fails or loses its connection, its COMMAND is
-/// stopped and the next one takes over. `zkelect lock` runs COMMAND once, while it holds
-/// a lock, `zkelect semaphore` on no more than so many machines at a time, `zkelect barrier` when enough
-/// machines are there, and `zkelect queue` with one item after another.
+/// elected and starts its COMMAND. When that machine ends, fails or loses its connection, its
+/// COMMAND is stopped and the next one takes over. `zkelect lock` runs COMMAND once, while it holds
+/// a lock; `zkelect semaphore` on a limited number of machines at a time; `zkelect barrier` when
+/// enough machines have come; and `zkelect queue` with one item after another.
 #[derive(Debug, Parser)]
 #[command(
     name = "zkelect",
@@ -116,10 +116,10 @@ To try it on one machine, without an installed ZooKeeper:
     max_term_width = 100
 )]
 pub(crate) struct Cli {
-    /// Trace what happens on standard error; twice for more. Without it, `RUST_LOG` says what to trace.
+    /// Write traces to standard error; twice for more. Without it, `RUST_LOG` selects the traces.
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     pub(crate) verbose: u8,
-    /// Take options from FILE, in TOML, where neither the command line nor the environment has them.
+    /// Read options from FILE, in TOML, that neither the command line nor the environment gives.
     #[arg(long, global = true, value_name = "FILE")]
     config: Option<PathBuf>,
     #[command(subcommand)]

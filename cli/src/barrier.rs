@@ -16,7 +16,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use path::check;
 
-/// How long a server is looked for by one that does not wait.
+/// How long a subcommand that does not wait looks for a server.
 const ASK_BOUND: Duration = Duration::from_secs(10);
 
 pub(crate) async fn barrier(args: BarrierArgs) -> Result<Exit, Failure> {
@@ -73,7 +73,7 @@ async fn wait(args: &BarrierWaitArgs) -> Result<Exit, Failure> {
             errand(&args.servers, reach, async |client: &Client| {
                 match timeout_at(until, client.barrier(&args.path).wait()).await {
                     Ok(passed) => passed.map(|()| Exit::Success).map_err(Into::into),
-                    // A server in reach would have told.
+                    // A server in reach would have said so.
                     Err(_) if is_connected(client) => Ok(is_set_still(&args.path)),
                     Err(_) => Err(Failure::NoAnswer(bound)),
                 }

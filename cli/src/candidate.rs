@@ -1,4 +1,4 @@
-//! A candidate of an election, as it is shown.
+//! Candidates of an election, for output.
 
 pub(crate) mod lookup;
 
@@ -11,7 +11,7 @@ use crate::data::Data;
 /// A candidate, with the fields that `zkelect list --json` has for it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Shown {
-    /// The candidate's data where that can be shown: by convention its name.
+    /// The candidate's data if it can be shown: by convention its name.
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<String>,
     znode: String,
@@ -44,12 +44,12 @@ impl Shown {
         &self.znode
     }
 
-    /// Whether it is meant by a text that `zkelect list` shows.
+    /// Returns whether a text from `zkelect list` means this candidate.
     pub(crate) fn is_called(&self, name: &str) -> bool {
         self.znode == name || self.id.as_deref() == Some(name)
     }
 
-    /// The name, cut to fit a line: of one without, its znode.
+    /// Returns the name, cut to fit a line; without a name, the znode.
     pub(crate) fn name(&self) -> String {
         cut(self.id.as_deref().unwrap_or(&self.znode))
     }
@@ -58,7 +58,7 @@ impl Shown {
         format!("{} (token {})", self.name(), self.token)
     }
 
-    /// For a table with the columns [`HEADER`].
+    /// Returns the cells of a table with the columns [`HEADER`].
     pub(crate) fn cells(&self) -> Vec<String> {
         let id = self.id.as_deref().map_or_else(|| "-".to_owned(), cut);
         vec![id, cut(&self.znode), self.session.clone(), self.token.to_string()]

@@ -2,14 +2,14 @@
 
 use election_tokio::error::Escaped;
 
-/// The most characters of a cell. The names of candidates by other clients are at most as long.
+/// The most characters of a cell. Names of other clients' candidates are at most as long.
 pub(crate) const CELL: usize = 64;
 
-/// What others wrote, on one line and cut: `--json` has all of it.
+/// Puts a text of other clients on one line, and cuts it; `--json` has all of it.
 pub(crate) fn cut(text: &str) -> String {
     let mut shown = String::new();
     let mut length = 0;
-    // Where the mark goes if there is more than fits.
+    // The mark goes here if there is more than fits.
     let mut cut_at = 0;
     for c in text.chars() {
         let c = Escaped(c).to_string();
@@ -27,13 +27,13 @@ pub(crate) fn cut(text: &str) -> String {
     shown
 }
 
-/// Formatting has a bound on widths, this has none.
+/// Pads a cell. `format!` has a bound on widths, this function has none.
 fn padded(cell: &str, width: usize) -> String {
     let missing = width.saturating_sub(cell.chars().count());
     format!("{cell}{}", " ".repeat(missing))
 }
 
-/// Lines of cells below a header, each column as wide as its widest cell.
+/// Aligns lines of cells below a header: each column is as wide as its widest cell.
 pub(crate) fn aligned(header: &Vec<String>, lines: &[Vec<String>]) -> String {
     let all = || core::iter::once(header).chain(lines);
     let mut widths = vec![0; header.len()];

@@ -1,4 +1,4 @@
-//! `zkelect check`: what is wrong with the way to the servers, and with the permissions there.
+//! `zkelect check`: finds problems of the connection to the servers, and of the permissions there.
 
 mod ensemble;
 mod four_letter;
@@ -22,7 +22,7 @@ use crate::signals::Signals;
 use report::{Finding, Report, Verdict};
 use server::{Examined, Way};
 
-/// Tells what each step has found.
+/// Reports what each step has found.
 pub(crate) async fn check(args: CheckArgs) -> Result<Exit, Failure> {
     if let Some(path) = &args.election {
         connection::check_path(path)
@@ -70,14 +70,14 @@ async fn all(args: &CheckArgs) -> Result<Exit, Failure> {
         }
     }
     for (_, client) in clients {
-        // They hold nothing: they may as well time out.
+        // These sessions hold nothing, so they may time out.
         let _ = timeout(bound, client.close()).await;
     }
     let worst = report.end()?;
     Ok(if worst == Verdict::Failed { Exit::Busy(1) } else { Exit::Success })
 }
 
-/// All servers at once: one that does not answer takes as long as it may.
+/// Checks all servers at once. One that does not answer takes up to the timeout.
 async fn examined(args: &CheckArgs) -> Result<Vec<Examined>, Failure> {
     let connect_string: ConnectString =
         args.servers.servers.connect_string().parse().map_err(ConnectError::ConnectString)?;

@@ -1,4 +1,4 @@
-//! Getting in touch with ZooKeeper.
+//! Connecting to ZooKeeper.
 
 use core::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::args::Servers;
 use crate::console;
 use crate::failure::Failure;
 
-/// Checks, without a server, that a path can be that of an election or a lock.
+/// Checks, without a server, that an election or a lock can have this path.
 pub(crate) fn check_path(path: &str) -> Result<(), PathError> {
     path.parse::<ZnodePath>().map(drop)
 }
@@ -29,8 +29,8 @@ pub(crate) async fn connect(
     }
 }
 
-/// Waits for a connection, however long it takes, and checks that the chroot exists: nothing can be
-/// created below one that does not.
+/// Waits for a connection, however long it takes, and checks that the chroot exists: no znode can
+/// be created below a missing one.
 ///
 /// Cancel safe.
 pub(crate) async fn check_chroot(client: &Client, servers: &Servers) -> Result<(), Failure> {
@@ -50,7 +50,7 @@ pub(crate) async fn check_chroot(client: &Client, servers: &Servers) -> Result<(
                 _ => return Err(error.into()),
             },
         }
-        // The loss of the connection is shown before or with the failure.
+        // So that the loss of the connection is shown before the failure, or with it.
         tokio::task::yield_now().await;
     }
 }
@@ -66,7 +66,7 @@ async fn wait_for_connection(
         .map_err(|NoMoreUpdates| ConnectError::Ended(SessionEnd::Abandoned).into())
 }
 
-/// Tells on standard error how the connection goes, until the client ends.
+/// Reports changes of the connection on standard error, until the client ends.
 pub(crate) async fn report(mut connection: Updates<ConnectionState>, asked: Duration) {
     let mut reporter = Reporter::new(asked);
     let mut state = Some(connection.latest_and_update());
@@ -86,7 +86,7 @@ enum Said {
     Warning(String),
 }
 
-/// Says what is new, and repeats what does not change ever more rarely.
+/// Reports news at once, and repeats what does not change ever more rarely.
 struct Reporter {
     asked: Duration,
     last_reason: String,

@@ -1,4 +1,4 @@
-//! What people read on standard error, and results on standard output.
+//! Messages for users on standard error, and results on standard output.
 
 use core::fmt::{Display, Write as _};
 use std::io::{self, Write};
@@ -17,7 +17,7 @@ const NAME: Style = Style::new().bold();
 const ERROR: Style = AnsiColor::Red.on_default().bold();
 const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 
-/// A result, on standard output at once. A reader that has gone, such as `head`, wants no more.
+/// Prints a result on standard output at once. A reader that has gone, such as `head`, is no error.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
     let mut stdout = io::stdout().lock();
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
@@ -28,12 +28,13 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
     }
 }
 
-/// Whether results may be in colour: not where `NO_COLOR` is set, nor where standard output is no terminal.
+/// Returns whether results may be in colour: not if `NO_COLOR` is set, nor if standard output is no
+/// terminal.
 pub(crate) fn has_colours() -> bool {
     anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never
 }
 
-/// A result as one line of JSON, on standard output at once.
+/// Prints a result as one line of JSON on standard output at once.
 pub(crate) fn print_json(value: &impl serde::Serialize) -> Result<(), Failure> {
     print(&json_line(value))
 }
@@ -43,12 +44,12 @@ pub(crate) fn json_line(value: &impl serde::Serialize) -> String {
     format!("{}\n", for_terminal(&json))
 }
 
-/// One line about what goes on.
+/// Prints a line about progress.
 pub(crate) fn note(text: impl Display) {
     line(format_args!("{NAME}zkelect:{NAME:#} {}", Escaped(text)));
 }
 
-/// One line about what should not be.
+/// Prints a line about a problem.
 pub(crate) fn warn(text: impl Display) {
     line(warning(text));
 }
@@ -57,7 +58,7 @@ fn warning(text: impl Display) -> String {
     format!("{NAME}zkelect:{NAME:#} {WARNING}warning:{WARNING:#} {}", Escaped(text))
 }
 
-/// Why this ends, and what to do.
+/// Prints why zkelect ends, and advice.
 pub(crate) fn failure(failure: &Failure) {
     line(format_args!("{NAME}zkelect:{NAME:#} {ERROR}error:{ERROR:#} {}", Escaped(failure)));
     if let Some(advice) = failure.advice() {
@@ -84,15 +85,15 @@ pub(crate) fn for_terminal(json: &str) -> String {
     text
 }
 
-/// Waits until what was said is written, a second at most.
+/// Waits until all messages are written, a second at most.
 pub(crate) fn settle() {
     if let Some(outlet) = stderr() {
         outlet.settle();
     }
 }
 
-/// Nothing here waits for standard error: a reader that has stopped reading must not keep COMMAND
-/// from being stopped.
+/// Prints a line without waiting for standard error: a reader that has stopped reading must not
+/// keep COMMAND from being stopped.
 fn line(text: impl Display) {
     let line = format!("{text}\n").into_bytes();
     match stderr() {
@@ -101,7 +102,7 @@ fn line(text: impl Display) {
     }
 }
 
-/// `None` where no thread can be started.
+/// Returns `None` if no thread can be started.
 fn stderr() -> Option<&'static Outlet> {
     static STDERR: OnceLock<Option<Outlet>> = OnceLock::new();
     let outlet = STDERR.get_or_init(|| {
@@ -116,7 +117,7 @@ fn stderr() -> Option<&'static Outlet> {
     outlet.as_ref()
 }
 
-/// Standard error, without colours where it is no terminal.
+/// Standard error, without colours if it is no terminal.
 struct Plain;
 
 impl Write for Plain {
@@ -129,7 +130,7 @@ impl Write for Plain {
     }
 }
 
-/// One tracing event, which may show what servers and other nominees have sent.
+/// One tracing event. It may contain what servers and other nominees have sent.
 #[derive(Default)]
 struct Trace(Vec<u8>);
 
@@ -154,8 +155,8 @@ impl Drop for Trace {
     }
 }
 
-/// Shows the library's tracing events on standard error, as far as asked for: what blocks an election or a
-/// lock in any case, since only a human removes that.
+/// Shows the library's tracing events on standard error, as far as asked for. It always shows what
+/// blocks an election or a lock, since only a human removes that.
 pub(crate) fn trace(verbose: u8) {
     let level = match verbose {
         0 => LevelFilter::OFF,

@@ -1,4 +1,4 @@
-//! Until when a session lives for sure that no lease is kept for.
+//! How long a session without a lease is sure to live.
 
 use core::cell::Cell;
 
@@ -7,9 +7,9 @@ use tokio::time::Instant;
 
 /// Remembers when the session was last known to be connected.
 ///
-/// A client that hears nothing gives its connection up after two thirds of the session timeout, so while
-/// it is connected the last third lies ahead. A server that is cut off from its ensemble answers all the
-/// same: this is no lease.
+/// A client that hears nothing gives its connection up after two thirds of the session timeout, so
+/// while it is connected the last third lies ahead (docs/protocol.md#sessions-and-time). This is no
+/// lease: a server that is cut off from its ensemble still answers.
 pub(crate) struct Contact {
     client: Client,
     until: Cell<Option<Instant>>,
@@ -20,7 +20,7 @@ impl Contact {
         Self { client: client.clone(), until: Cell::new(None) }
     }
 
-    /// `None` if that has passed.
+    /// Returns the end of that time; `None` if it has passed.
     pub(crate) fn valid_until(&self) -> Option<Instant> {
         let now = Instant::now();
         if let ConnectionState::Connected { timeout, .. } = self.client.connection_state() {

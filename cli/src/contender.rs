@@ -1,4 +1,4 @@
-//! `zkelect` as a contender: its session, its signals, how long it waits, and COMMAND.
+//! A contender: its session, its signals, the bound on its wait, and its COMMAND.
 
 use core::future::{Future, pending};
 use core::pin::pin;
@@ -15,7 +15,7 @@ use crate::signals::{Signals, UserSignals};
 use crate::supervision::{GuardedCommand, Held, Over, Pace, Supervision, Task};
 use crate::{connection, guard};
 
-/// How long letting go and the end of the session may take.
+/// How long the release and the end of the session may take.
 pub(crate) const LEAVE_BOUND: Duration = Duration::from_secs(5);
 
 pub(crate) struct Contender {
@@ -23,23 +23,23 @@ pub(crate) struct Contender {
     signals: Signals,
     user_signals: UserSignals,
     patience: Patience,
-    /// As asked for.
+    /// The timeout that was asked for.
     session_timeout: SessionTimeout,
-    /// What of COMMAND cannot be stopped.
+    /// The part of COMMAND that cannot be stopped.
     remainder: Option<GuardedCommand>,
 }
 
-/// What a wait has come to.
+/// The outcome of a wait.
 pub(crate) enum Waited<T> {
-    /// What was waited for.
+    /// The awaited value.
     Until(T),
     /// A signal that ends `zkelect`.
     Told(Signal),
-    /// The wait has lasted as long as it may.
+    /// The wait has reached its bound.
     OutOfTime(Duration),
 }
 
-/// Whether a server has confirmed that the own znode is gone.
+/// Whether a server has confirmed that the contender's znode is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Departure {
     Confirmed,
@@ -47,7 +47,7 @@ pub(crate) enum Departure {
 }
 
 impl Contender {
-    /// Begins to connect and to wait, so long at most.
+    /// Begins to connect and to wait, up to the bound.
     pub(crate) fn new(
         client: ClientBuilder,
         session_timeout: SessionTimeout,
@@ -68,7 +68,8 @@ impl Contender {
         &self.client
     }
 
-    /// The times that follow from the session timeout as the server granted it, where that is known.
+    /// Returns the times that follow from the session timeout as the server granted it, if that is
+    /// known.
     pub(crate) fn pace(&self) -> Pace {
         Pace::of(match self.client.connection_state() {
             ConnectionState::Connected { timeout, .. } => timeout,
@@ -76,7 +77,7 @@ impl Contender {
         })
     }
 
-    /// Waits for something while no COMMAND runs. A signal that is COMMAND's is told.
+    /// Waits for something while no COMMAND runs. Returns a signal that would be COMMAND's.
     ///
     /// Cancel safe if `change` is.
     pub(crate) async fn wait<T>(&mut self, change: impl Future<Output = T>) -> Waited<T> {
@@ -94,17 +95,17 @@ impl Contender {
         }
     }
 
-    /// Waits as long as at first from now on.
+    /// Begins the wait anew, with the same bound.
     pub(crate) fn wait_anew(&mut self) {
         self.patience = Patience::new(self.patience.bound);
     }
 
-    /// Waits from now on as long as it takes.
+    /// Removes the bound from the wait.
     pub(crate) fn wait_without_end(&mut self) {
         self.patience = Patience::new(None);
     }
 
-    /// Runs COMMAND for as long as something is held: until then, as far as is known.
+    /// Runs COMMAND for as long as something is held, by what is known now.
     pub(crate) async fn supervise(
         &mut self,
         held: &mut impl Held,
@@ -123,7 +124,7 @@ impl Contender {
         Ok(over)
     }
 
-    /// Lets go by `leaving`, and closes the session; another signal cuts that short.
+    /// Releases by `leaving`, and closes the session; another signal cuts that short.
     pub(crate) async fn leave(self, leaving: impl Future<Output = Departure>) {
         let Self { client, mut signals, session_timeout, remainder, .. } = self;
         let leaving = async {
@@ -163,7 +164,7 @@ impl Patience {
         Self { bound, until: bound.and_then(|bound| Instant::now().checked_add(bound)) }
     }
 
-    /// Waits until the wait is over, and tells how long it was.
+    /// Waits until the wait is over, and returns how long it was.
     ///
     /// Cancel safe.
     async fn over(self) -> Duration {

@@ -36,7 +36,7 @@ pub(crate) async fn counter(args: CounterArgs) -> Result<Exit, Failure> {
     }
 }
 
-/// A counter, as JSON has it.
+/// A counter, for JSON.
 #[derive(Serialize)]
 struct Counted<'a> {
     path: &'a str,

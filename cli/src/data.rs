@@ -1,4 +1,4 @@
-//! What znodes hold, as it is shown.
+//! The data of znodes, for output.
 
 use core::fmt::Write as _;
 

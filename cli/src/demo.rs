@@ -1,4 +1,4 @@
-//! `zkelect demo`: an election to look at.
+//! `zkelect demo`: shows an election.
 
 mod mortal;
 mod nominee;
@@ -27,7 +27,7 @@ const CONNECT_BOUND: Duration = Duration::from_secs(10);
 /// How long a take-over may take beyond the session timeout.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Has leaders resign and crash in turn, and tells how long the take-overs took.
+/// Ends leaders by resignation and crash in turn, and reports how long the take-overs took.
 pub(crate) async fn demo(args: DemoArgs) -> Result<Exit, Failure> {
     let venue = Venue::open(args.servers.clone()).await?;
     let outcome = hold(&args, &venue).await;
@@ -48,13 +48,14 @@ async fn hold(args: &DemoArgs, venue: &Venue) -> Result<Exit, Failure> {
         signal = signals.next() => Ok(Exit::Signal(signal.as_raw())),
     };
     demo.close().await;
-    // With the candidate of who crashed just before the end, whose session has yet to expire.
+    // The candidate of a leader that crashed just before the end may remain: its session has yet to
+    // expire.
     if let Venue::Given(_) = venue
         && let Err(error) = operator.delete_tree(&path).await
     {
         console::warn(format_args!("{path} was left behind: {error}"));
     }
-    // The session holds nothing any more.
+    // The session holds nothing by now.
     let _ = operator.close().await;
     let exit = outcome?;
     if exit == Exit::Success {
@@ -63,7 +64,7 @@ async fn hold(args: &DemoArgs, venue: &Venue) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-/// A path that no other demo uses.
+/// Returns a path that no other demo uses.
 fn fresh_path() -> String {
     let since_epoch = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     format!("/zkelect-demo-{}-{}", std::process::id(), since_epoch.as_millis())
@@ -74,7 +75,7 @@ struct Demo {
     changes: mpsc::UnboundedReceiver<Change>,
     stage: Stage,
     nominees: Vec<(Seat, Nominee)>,
-    /// As the servers granted it.
+    /// The timeout that the servers granted.
     session_timeout: Duration,
     report: Report,
 }
@@ -92,7 +93,7 @@ impl Demo {
                 changes: sender,
             },
             changes,
-            // At most 50, says the command line.
+            // The command line allows at most 50.
             stage: Stage::new(usize::try_from(args.nominees).unwrap_or(usize::MAX)),
             nominees: Vec::new(),
             session_timeout: args.session_timeout.0,
@@ -133,7 +134,7 @@ impl Demo {
         Ok(())
     }
 
-    /// Has the leader go, and waits for the next one.
+    /// Ends the leader, and waits for the next one.
     async fn replace(&mut self, leader: Leader, end: End) -> Result<(Duration, Leader), Failure> {
         let place = self
             .nominees
@@ -168,7 +169,7 @@ impl Demo {
         Ok(self.until(Instant::now(), settled).await?.1)
     }
 
-    /// Takes changes in until `found` has found something, and tells when that changed.
+    /// Handles changes until `found` returns something, and returns when that changed.
     async fn until<T>(
         &mut self,
         start: Instant,
@@ -203,7 +204,7 @@ impl Demo {
         summary
     }
 
-    /// Everybody withdraws, those who follow first, so that nobody takes over any more.
+    /// Withdraws all nominees, followers first, so that none takes over any more.
     async fn close(&mut self) {
         let leader = self.stage.leader().map(|leader| leader.seat);
         let nominees = core::mem::take(&mut self.nominees);

@@ -1,4 +1,4 @@
-//! Why a contender failed, where its own reason does not say enough.
+//! Finds why a contender failed, if its own reason does not say enough.
 
 use election_tokio::{
     Client, CreateMode, EndReason, ErrorCode, ErrorKind, LockError, LockFailure, NominationError,
@@ -6,8 +6,8 @@ use election_tokio::{
 
 use crate::failure::Failure;
 
-/// Finds the znode that keeps the node at `node` from being created. A contender that may not create
-/// it is told of no znode, or that the node does not exist.
+/// Finds the znode that keeps the node at `node` from being created. The contender's own failure
+/// names no znode, or says only that the node does not exist.
 pub(crate) async fn diagnose(client: &Client, node: &str, failure: &Failure) -> Option<Failure> {
     match failure {
         Failure::Nomination(EndReason::Failed(NominationError::NoElectionNode))
@@ -30,7 +30,7 @@ pub(crate) async fn diagnose(client: &Client, node: &str, failure: &Failure) -> 
                     path: path.to_owned(),
                 });
             }
-            // It exists by now, or something else is wrong.
+            // It exists by now, or the reason is another one.
             _ => return None,
         }
     }

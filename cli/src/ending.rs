@@ -1,4 +1,4 @@
-//! `zkelect end`, `reopen` and `delete`: an election is over for all, or not any more.
+//! `zkelect end`, `reopen` and `delete`: ends an election for all, or opens it again.
 
 use core::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::errand::{errand, within_or_in_doubt};
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-/// What was done, as JSON has it.
+/// The outcome, for JSON.
 #[derive(Serialize)]
 struct Told {
     outcome: &'static str,
@@ -19,7 +19,7 @@ struct Told {
     candidates: Option<u64>,
 }
 
-/// Ends the election, and tells how many stood.
+/// Ends the election, and reports how many candidates stood.
 pub(crate) async fn end(args: EndArgs) -> Result<Exit, Failure> {
     let bound = *args.election.timeout;
     let done = done(&args.election, bound, "the election may be ended", async |election| {
@@ -28,7 +28,7 @@ pub(crate) async fn end(args: EndArgs) -> Result<Exit, Failure> {
     removed("ended", &done.await?, &args.election, args.json)
 }
 
-/// Ends the election and deletes its znodes, and tells how many stood.
+/// Ends the election and deletes its znodes, and reports how many candidates stood.
 pub(crate) async fn delete(args: DeleteArgs) -> Result<Exit, Failure> {
     let (quiet, bound) = (*args.quiet, *args.election.timeout);
     let bound = bound.saturating_add(quiet);

@@ -1,4 +1,4 @@
-//! What subcommands without a COMMAND do alike: reach a server, ask it for something, end.
+//! The common part of subcommands without a COMMAND: reach a server, ask it for something, end.
 
 use core::future::Future;
 use core::time::Duration;
@@ -12,17 +12,17 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::signals::{Signal, Signals};
 
-/// How long the end of a session may take that holds nothing.
+/// How long the end of a session that holds nothing may take.
 const LEAVE_BOUND: Duration = Duration::from_secs(5);
 
-/// As asked for, of sessions that hold nothing.
+/// The timeout to ask for, for sessions that hold nothing.
 const SESSION_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How long a server is looked for.
+/// How long to look for a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reach {
     Within(Duration),
-    /// As long as it takes, or so long at most; what hinders it is told meanwhile.
+    /// Without an end, or up to a bound; reports obstacles meanwhile.
     Patient {
         bound: Option<Duration>,
     },
@@ -34,13 +34,13 @@ impl From<&NodeArgs> for Reach {
     }
 }
 
-/// A client that is connected, and the signals that end `zkelect`.
+/// A connected client, and the signals that end `zkelect`.
 pub(crate) struct Errand {
     client: Client,
     signals: Signals,
 }
 
-/// What something has come to.
+/// The outcome of a wait.
 pub(crate) enum Done<T> {
     Output(T),
     /// A signal came first.
@@ -48,7 +48,7 @@ pub(crate) enum Done<T> {
 }
 
 impl Errand {
-    /// Reaches a server, for what holds nothing.
+    /// Reaches a server with a session that holds nothing.
     pub(crate) async fn begin(servers: &ServersArgs, reach: Reach) -> Result<Done<Self>, Failure> {
         Self::begin_with(servers, reach, SESSION_TIMEOUT).await
     }
@@ -99,12 +99,12 @@ impl Errand {
 
     /// Ends the session.
     pub(crate) async fn end(self) {
-        // It holds nothing: it may as well time out.
+        // It holds nothing, so it may time out.
         let _ = timeout(LEAVE_BOUND, self.client.close()).await;
     }
 }
 
-/// Reaches a server, asks it for one thing, and ends.
+/// Reaches a server, asks it for one thing, and ends the session.
 pub(crate) async fn errand(
     servers: &ServersArgs,
     reach: Reach,
@@ -123,7 +123,7 @@ pub(crate) async fn errand(
     outcome
 }
 
-/// Waits for an answer so long at most; what was asked for changes nothing.
+/// Waits for the answer to a request that changes nothing, up to a bound.
 pub(crate) async fn within<T, E: Into<Failure>>(
     bound: Duration,
     answer: impl Future<Output = Result<T, E>>,
@@ -134,7 +134,8 @@ pub(crate) async fn within<T, E: Into<Failure>>(
     }
 }
 
-/// Waits for an answer so long at most; without one, what was asked for may be done: `what`.
+/// Waits for the answer to a request, up to a bound. Without an answer, the request `what` may have
+/// been executed.
 pub(crate) async fn within_or_in_doubt<T, E: Into<Failure>>(
     bound: Duration,
     what: &'static str,

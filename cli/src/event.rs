@@ -1,4 +1,4 @@
-//! The events file: one JSON object a line.
+//! The events file: a JSON object for each line.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};
@@ -13,14 +13,14 @@ use crate::outlet::Outlet;
 
 /// Something that happened to a contender.
 pub(crate) trait Event: Serialize {
-    /// What the event is called in the file.
+    /// Returns the event's name in the file.
     fn name(&self) -> &'static str;
 
-    /// The event in words.
+    /// Describes the event in words.
     fn describe(&self) -> String;
 }
 
-/// What is contended for, by its path.
+/// What a contender contends for, with its path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Subject {
@@ -42,7 +42,7 @@ impl Subject {
         }
     }
 
-    /// What is said of a wait for it that was in vain.
+    /// Describes a wait for it that was in vain.
     pub(crate) fn in_vain(&self) -> String {
         match self {
             Self::Election(path) | Self::Lock(path) | Self::Semaphore(path) => {
@@ -55,7 +55,7 @@ impl Subject {
         }
     }
 
-    /// What it is called in COMMAND's environment.
+    /// Returns its variable in COMMAND's environment.
     pub(crate) fn variable(&self) -> &'static str {
         match self {
             Self::Election(_) => "ZKELECT_ELECTION",
@@ -78,8 +78,8 @@ struct Line<'a, E> {
     details: &'a E,
 }
 
-/// Hands events to a thread that writes them where they were asked for, and says them in words on
-/// standard error. Waits for neither: an order to stop COMMAND must not come late.
+/// Hands events to a thread that writes them to the events file, and prints them in words on
+/// standard error. It waits for neither: an order to stop COMMAND must not come late.
 pub(crate) struct Recorder {
     file: Option<Outlet>,
     subject: Subject,
@@ -105,7 +105,8 @@ impl Recorder {
         Ok(Self { file, subject, id: id.to_owned() })
     }
 
-    /// The contender goes on when an event cannot be written: what it holds matters more than its record.
+    /// Records an event. If it cannot be written the contender goes on: holding on matters more
+    /// than the record.
     pub(crate) fn record(&mut self, event: &impl Event) {
         let line = Line {
             at: humantime::format_rfc3339_millis(SystemTime::now()).to_string(),

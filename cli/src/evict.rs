@@ -11,7 +11,7 @@ use crate::errand::{errand, within, within_or_in_doubt};
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-/// What became of it, as JSON has it.
+/// The outcome, for JSON.
 #[derive(Serialize)]
 struct Told {
     outcome: &'static str,
@@ -19,7 +19,7 @@ struct Told {
     candidate: Option<Shown>,
 }
 
-/// Removes the candidate that was meant, and tells which it was.
+/// Removes a candidate, and reports which one.
 pub(crate) async fn evict(args: EvictArgs) -> Result<Exit, Failure> {
     args.election.one.check()?;
     let (node, bound) = (&args.election.one.election, *args.election.timeout);
@@ -60,7 +60,7 @@ fn told(
     Ok(exit)
 }
 
-/// The candidate that the arguments say.
+/// Finds the candidate that the arguments name.
 async fn meant(
     client: &Client,
     election: &Election,
@@ -75,7 +75,7 @@ async fn meant(
     }
 }
 
-/// The one that leads, as a quorum has it.
+/// Finds the leader, confirmed by a quorum.
 async fn leader(
     client: &Client,
     election: &Election,
@@ -86,7 +86,7 @@ async fn leader(
     match seen.map_err(|_| VerifyError::ClientClosed)? {
         Observation::Led(leader) => Ok(Some((&leader).into())),
         Observation::Failed(failure) => Err(VerifyError::Failed(failure).into()),
-        // One whose name is too long for a leader blocks the election.
+        // A candidate with a name too long for a leader blocks the election.
         Observation::Hidden => {
             let found = lookup::first(1, client, election, node, |_| true).await?;
             Ok(found.into_iter().next())

@@ -1,4 +1,5 @@
-//! The last step before COMMAND: has the kernel kill it with its guard, then becomes it.
+//! The last step before COMMAND: asks the kernel to kill COMMAND with its guard, then becomes
+//! COMMAND.
 
 use std::io;
 use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
@@ -15,10 +16,10 @@ use crate::args::{ExecArgs, ReadyFd};
 use crate::failure::Failure;
 use crate::guard::receive_descriptor;
 
-/// Returns only if COMMAND cannot be started.
+/// Becomes COMMAND. Returns only if COMMAND cannot be started.
 ///
-/// The death signal survives the `exec`, but not a `fork`: what COMMAND starts is the guard's to
-/// end. It is for the case that the guard itself is killed.
+/// The death signal is for the case that the guard itself is killed. It survives the `exec`, but
+/// not a `fork`: the guard ends the processes that COMMAND starts.
 pub(crate) fn exec(args: ExecArgs) -> Failure {
     if let Err(error) = set_parent_process_death_signal(Some(Signal::KILL)) {
         return Failure::System {
@@ -35,7 +36,7 @@ pub(crate) fn exec(args: ExecArgs) -> Failure {
             error: error.into(),
         };
     }
-    // It may have died before it was asked for.
+    // The guard may have died before this process asked for the signal.
     if getppid().map(Pid::as_raw_pid).map(i32::cast_unsigned) != Some(args.parent) {
         return Failure::Internal("the guard has gone: COMMAND is not started");
     }
@@ -53,8 +54,8 @@ pub(crate) fn exec(args: ExecArgs) -> Failure {
     Failure::Command { command: program, error }
 }
 
-/// Puts the descriptors that the guard sends in their places: COMMAND's standard input, and what it says by
-/// that it is ready.
+/// Installs the descriptors that the guard sends: COMMAND's standard input, and the one by which
+/// COMMAND says that it is ready.
 fn hand_over(number: ReadyFd) -> io::Result<OwnedFd> {
     let socket = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
     let input = receive_descriptor(&socket)?;
@@ -65,7 +66,7 @@ fn hand_over(number: ReadyFd) -> io::Result<OwnedFd> {
     let placed = if ready.as_raw_fd() == number.get() {
         ready
     } else {
-        // The lowest number that is free, from this one on.
+        // This takes the lowest free number from here on.
         fcntl_dupfd_cloexec(&ready, number.get())?
     };
     if placed.as_raw_fd() != number.get() {
@@ -75,8 +76,8 @@ fn hand_over(number: ReadyFd) -> io::Result<OwnedFd> {
     Ok(placed)
 }
 
-/// Whether this process may signal those of any user. One that may not must not start what becomes
-/// another user (`sudo`, or whatever else is setuid): it could not stop that.
+/// Returns whether this process may signal processes of any user. If not, it must not start a
+/// program that becomes another user (`sudo`, or any other setuid program): it could not stop that.
 fn may_signal_all() -> bool {
     capabilities(None).is_ok_and(|sets| sets.effective.contains(CapabilitySet::KILL))
 }

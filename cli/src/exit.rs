@@ -4,33 +4,34 @@ use std::process::ExitCode;
 
 use serde::{Deserialize, Serialize};
 
-/// With what code `zkelect` ends. The README and `--help` list them.
+/// The exit code of `zkelect`. The README and `--help` list the codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
     /// Done.
     Success,
-    /// As COMMAND ended.
+    /// The code of COMMAND.
     Command(CommandExit),
     /// A signal ended `zkelect` while no COMMAND ran.
     Signal(i32),
-    /// The arguments cannot be used; the same code as for those that do not parse.
+    /// The arguments cannot be used; the same code as for arguments that do not parse.
     Usage,
-    /// No server granted a session, or it did not answer, or the lead was not to be had, in time.
+    /// In time, no server granted a session, or none answered, or the nominee was not elected.
     NoServer,
-    /// Something that does not depend on the caller went wrong.
+    /// Something failed that does not depend on the caller.
     Internal,
-    /// The operating system refused something.
+    /// The operating system refused a request.
     System,
     /// The events file cannot be opened.
     EventsFile,
-    /// What was held was in doubt or lost, and COMMAND is to run once; or it is not known whether what was
-    /// asked for was done.
+    /// Leadership, lock or permit was in doubt or lost, and COMMAND is to run only once; or it is
+    /// not known whether a request was executed.
     InDoubt,
-    /// Others held what was to be had, for too long, or it was not there; with the code that was asked for.
+    /// Others held it for too long, or there was nothing to take; with the code from the command
+    /// line.
     Busy(u8),
     /// The server refused for lack of permission.
     NoPermission,
-    /// What the server holds does not fit: no such chroot, say.
+    /// The state on the server does not fit: a missing chroot, say.
     WrongSetUp,
     /// COMMAND exists but cannot be executed.
     NotExecutable,
@@ -39,7 +40,7 @@ pub(crate) enum Exit {
 }
 
 impl Exit {
-    /// The numbers are those of `sysexits.h` and of shells where these have one.
+    /// Returns the number. It follows `sysexits.h` and shells where they define one.
     pub(crate) fn code(self) -> u8 {
         match self {
             Self::Success => 0,

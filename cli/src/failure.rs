@@ -1,4 +1,4 @@
-//! What can go wrong.
+//! Failures of `zkelect`.
 
 mod advice;
 mod operating;
@@ -168,7 +168,7 @@ impl Failure {
         )
     }
 
-    /// How the client ended, if that is why.
+    /// Returns how the client ended, if that is the reason.
     fn session_end(&self) -> Option<SessionEnd> {
         match self {
             Self::Connect(ConnectError::Ended(end))
@@ -182,7 +182,7 @@ impl Failure {
         }
     }
 
-    /// With what error code a server refused a contender.
+    /// Returns the error code with which a server refused a contender.
     pub(crate) fn refusal(&self) -> Option<ErrorCode> {
         match self {
             Self::Nomination(EndReason::Failed(NominationError::Rejected(code)))
@@ -249,7 +249,7 @@ impl From<EnterError> for Failure {
 fn of_operation(error: &Error) -> Exit {
     match error.kind() {
         ErrorKind::Refused(code) if is_permission(code) => Exit::NoPermission,
-        // Paths of arguments were looked at before: a server sent this name.
+        // Paths from arguments were checked before, so a server sent this name.
         ErrorKind::InvalidPath(_) | ErrorKind::Refused(_) | ErrorKind::Unsupported { .. } => {
             Exit::WrongSetUp
         }

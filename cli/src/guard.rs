@@ -1,10 +1,11 @@
-//! The guard: a process between `zkelect run` and COMMAND that ends COMMAND, with all that it
-//! started, when its time is over, whatever became of `zkelect run`.
+//! The guard: a process between `zkelect run` and COMMAND. It ends COMMAND in time, with all
+//! processes that COMMAND started, whatever happens to `zkelect run`.
 //!
-//! `zkelect run` tells it over a socket until when COMMAND may live, again and again. The guard
-//! kills when that moment comes, be it because `zkelect run` is stopped or hangs, and when the
-//! socket closes, which the kernel sees to however `zkelect run` ends. If the guard itself is
-//! killed, the kernel kills COMMAND (see `exec`), and `zkelect run` what COMMAND had started.
+//! `zkelect run` sends it, over a socket, the moment until which COMMAND may live, again and again.
+//! The guard kills COMMAND at that moment, for example because `zkelect run` is stopped or hangs.
+//! It also kills COMMAND when the socket closes; the kernel closes it however `zkelect run` ends.
+//! If the guard itself is killed, the kernel kills COMMAND (see `exec`), and `zkelect run` kills
+//! the processes that COMMAND had started.
 
 mod boot_time;
 mod descriptors;
@@ -35,18 +36,18 @@ use crate::signals::{Signals, UserSignals};
 use family::{Family, Left, kill_all};
 use ready::Ready;
 
-/// Timers stand still while the machine sleeps, but the time of COMMAND does not: the clock is
-/// looked at this often.
+/// How often to look at the clock. Timers stand still while the machine sleeps, and COMMAND's time
+/// does not.
 const LOOK: Duration = Duration::from_millis(250);
 
-/// Runs COMMAND on behalf of the `zkelect run` at the other end of standard input.
+/// Runs COMMAND for the `zkelect run` at the other end of standard input.
 pub(crate) async fn guard(args: GuardArgs) -> Result<Exit, Failure> {
     let stream = io::stdin()
         .as_fd()
         .try_clone_to_owned()
         .map(UnixStream::from)
         .map_err(Failure::system("standard input cannot be used"))?;
-    // It holds for anything but a socket of the right kind.
+    // This fails for anything but a socket of the right kind.
     if stream.peer_addr().is_err() {
         return Err(Failure::Internal("`guard` is for `zkelect run` to call"));
     }
@@ -76,12 +77,12 @@ pub(crate) async fn guard(args: GuardArgs) -> Result<Exit, Failure> {
         ready,
         listener: Listener::Listens,
     };
-    // Whatever fails here, COMMAND does not survive it: dropped, the family is killed.
+    // If anything fails here, COMMAND does not survive it: dropping the family kills it.
     let report = watch
         .until_nothing_is_left(&mut run, &mut signals)
         .await
         .map_err(Failure::system("COMMAND cannot be watched"))?;
-    // If `zkelect run` has gone, no process is left to tell.
+    // If `zkelect run` has gone, there is no process to tell.
     let _ = run.send(&report);
     Ok(Exit::Success)
 }
@@ -107,8 +108,9 @@ fn spawn(args: &GuardArgs, input: OwnedFd) -> io::Result<(Family, Ready)> {
     Ok((Family::new(Pid::from_child(&child)), ready))
 }
 
-/// Signals that may be sent to all processes of a service at once are for `zkelect run` to act
-/// upon: it says what to do. Handled, they do nothing here, and COMMAND starts with the defaults.
+/// Signals that a service manager may send to all processes at once. `zkelect run` acts on them and
+/// tells the guard what to do; the guard handles them so that they do nothing here, and COMMAND
+/// starts with the defaults.
 struct Handled {
     child: tokio::signal::unix::Signal,
     #[expect(dead_code, reason = "they are handled for as long as they are held")]
@@ -124,7 +126,7 @@ impl Handled {
     }
 }
 
-/// How far COMMAND's end has come.
+/// The stage of COMMAND's end.
 #[derive(Clone, Copy)]
 enum Stage {
     Running,
@@ -137,16 +139,16 @@ struct Watch {
     grace: Duration,
     valid_until: BootTime,
     stage: Stage,
-    /// The processes that refused a signal, as told.
+    /// The processes that refused a signal, as reported.
     out_of_reach: Vec<Pid>,
-    /// When to ask for them next.
+    /// When to look for them next.
     ask_at: BootTime,
     ready: Ready,
     listener: Listener,
 }
 
-/// Whether `zkelect run` has taken COMMAND's last line: it is sent no other one before, so that a COMMAND
-/// that says much cannot fill the way that its end is reported by.
+/// Whether `zkelect run` has taken COMMAND's last line. Until then it gets no other line: a COMMAND
+/// that writes much must not fill the socket by which its end is reported.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Listener {
     Listens,
@@ -194,7 +196,7 @@ impl Watch {
         }
     }
 
-    /// When COMMAND is to be killed, if that is not under way.
+    /// Returns when to kill COMMAND, unless that has begun.
     fn kill_at(&self) -> Option<BootTime> {
         match self.stage {
             Stage::Running => Some(self.valid_until),
@@ -203,7 +205,8 @@ impl Watch {
         }
     }
 
-    /// Sees which processes are left; once COMMAND has ended, what it left running has to go too.
+    /// Looks which processes are left. Once COMMAND has ended, the processes that it left have to
+    /// end too.
     fn look(&mut self) -> io::Result<Option<Report>> {
         match (self.family.reap()?, self.stage) {
             (Left::Nothing(exit), stage) => Ok(Some(Report::Ended {
@@ -230,7 +233,7 @@ impl Watch {
         }
     }
 
-    /// Once COMMAND is to go, tells of the processes that do not take its orders.
+    /// Once COMMAND has to end, reports the processes that refuse its signals.
     fn tell_of_refusals(&mut self, run: &Link<Order, Report>) {
         if matches!(self.stage, Stage::Running) || !self.ask_at.is_past() {
             return;

@@ -1,4 +1,4 @@
-//! `zkelect hand-over`: has a candidate of the operator's choice lead.
+//! `zkelect hand-over`: hands the leadership to a candidate of the operator's choice.
 
 use election_tokio::{Client, Election, HandOver, HandOverError, Token};
 use serde::Serialize;
@@ -11,10 +11,10 @@ use crate::errand::{errand, within, within_or_in_doubt};
 use crate::exit::Exit;
 use crate::failure::{Failure, OperatingFailure};
 
-/// How many of those ahead are told of.
+/// How many of the candidates ahead to report.
 const MOST_TOLD: usize = 10;
 
-/// What became of it, as JSON has it.
+/// The outcome, for JSON.
 #[derive(Serialize)]
 struct Told<'a> {
     outcome: &'static str,
@@ -72,7 +72,7 @@ pub(crate) async fn hand_over(args: HandOverArgs) -> Result<Exit, Failure> {
     .await
 }
 
-/// The first of those with these tokens that stand.
+/// Returns the first standing candidates with these tokens.
 async fn ahead(
     client: &Client,
     election: &Election,

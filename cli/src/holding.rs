@@ -1,4 +1,4 @@
-//! What `lock` and others do alike: wait, run COMMAND once while something is held, let go.
+//! The common part of `lock` and others: wait, run COMMAND once while it is held, release.
 
 mod event;
 mod grip;
@@ -19,28 +19,28 @@ use crate::{connection, console, diagnosis};
 use grip::Grip;
 pub(crate) use grip::{Conclusion, Guard, OnRevokeRequest, Released};
 
-/// What can be contended for, and then held.
+/// Something to contend for, and then to hold.
 pub(crate) trait Goal {
     type Guard: Guard;
 
     /// Waits until it is held; `None` if others are in the way and the contender does not wait.
     ///
-    /// Cancel safe: dropping the future gives the place in the queue up.
+    /// Cancel safe: dropping the future gives up the place in the queue.
     async fn acquire(&self, when_busy: WhenBusy) -> Result<Option<Self::Guard>, Failure>;
 }
 
-/// What the command line says, whatever is held.
+/// The part of the command line that does not depend on what is held.
 pub(crate) struct Plan<'a> {
     pub(crate) subject: Subject,
     pub(crate) servers: &'a ServersArgs,
-    /// The default where there is no lease.
+    /// The default if there is no lease.
     pub(crate) lease: LeaseArgs,
     pub(crate) terms: Terms,
     pub(crate) command: &'a CommandArgs,
     pub(crate) on_request: OnRevokeRequest,
 }
 
-/// Runs COMMAND once, while that is held which `goal` makes of a client and the data of its znode.
+/// Runs COMMAND once, while holding what `goal` makes of a client and the data of its znode.
 pub(crate) async fn hold<G: Goal>(
     plan: Plan<'_>,
     goal: impl FnOnce(&Client, String) -> G,
@@ -71,7 +71,7 @@ pub(crate) async fn hold<G: Goal>(
     outcome
 }
 
-/// Why it is over, if not in the course of things.
+/// Returns the reason for the end, unless it is a normal one.
 fn reason(outcome: &Result<Exit, Failure>) -> Option<String> {
     outcome.as_ref().err().map(ToString::to_string)
 }
@@ -92,9 +92,9 @@ impl<G: Goal> Holder<'_, G> {
                 Hold::Valid { until } if !pace.kill_at(until).is_past() => {
                     return self.run_command(until).await;
                 }
-                // Before COMMAND was started.
+                // COMMAND was not started yet.
                 _ if self.grip.is_requested() => return Ok(Exit::InDoubt),
-                // COMMAND has not run yet: what was held and is lost can be had again.
+                // COMMAND has not run yet, so a lost holding can be acquired again.
                 Hold::Nothing => {
                     let acquired = self.goal.acquire(self.plan.terms.when_busy);
                     match self.contender.wait(acquired).await {
@@ -103,7 +103,7 @@ impl<G: Goal> Holder<'_, G> {
                             Waited::Until(())
                         }
                         Waited::Until(Ok(None)) => return Ok(self.busy()),
-                        // Of names without an id, until what was lost has gone.
+                        // For formats without an id: until the lost znode has gone.
                         Waited::Until(Err(Failure::Lock(LockError::AlreadyContending {
                             ..
                         }))) => self.contender.wait(sleep_until(pace.next_look())).await,
@@ -139,7 +139,7 @@ impl<G: Goal> Holder<'_, G> {
         let input = self.grip.input();
         let input = match input.map_err(Failure::system("COMMAND's input cannot be made"))? {
             Some(file) => Input::File(file),
-            // Of a terminal, a process group in the background cannot read.
+            // A process group in the background cannot read from a terminal.
             None if io::stdin().is_terminal() => Input::Empty,
             None => Input::Own,
         };
@@ -161,7 +161,7 @@ impl<G: Goal> Holder<'_, G> {
         }
     }
 
-    /// A server in reach was asked, and others were in the way; or there was none.
+    /// Ends because the time is over: others were in the way, or no server was in reach.
     fn out_of_time(&self, bound: Duration) -> Result<Exit, Failure> {
         let is_connected =
             matches!(self.contender.client().connection_state(), ConnectionState::Connected { .. });
@@ -176,7 +176,7 @@ impl<G: Goal> Holder<'_, G> {
         Exit::Busy(self.plan.terms.in_vain)
     }
 
-    /// Why it cannot be held, as far as that can be found out.
+    /// Returns the reason for the failure, as far as it can be found out.
     async fn diagnosed(&self, failure: Failure) -> Failure {
         let client = self.contender.client();
         let diagnosis = diagnosis::diagnose(client, self.plan.subject.path(), &failure);

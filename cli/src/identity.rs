@@ -1,4 +1,4 @@
-//! Who `zkelect` is to the servers.
+//! The identities of `zkelect` towards the servers.
 
 use core::str::FromStr;
 use std::fs::File;
@@ -15,7 +15,8 @@ use crate::failure::Failure;
 #[cfg(target_os = "linux")]
 use crate::secrets;
 
-/// A password is never an argument: everybody on the machine can read those.
+/// Passwords come from files, never from arguments: every process on the machine can read
+/// arguments.
 #[derive(Debug, Args)]
 pub(crate) struct IdentityArgs {
     /// The user to authenticate as, by SASL (DIGEST-MD5). Servers that take no part in SASL are
@@ -25,13 +26,13 @@ pub(crate) struct IdentityArgs {
     /// A file with that user's password, in UTF-8; a line break at its end does not count.
     #[arg(long, value_name = "FILE", requires = "sasl_user")]
     sasl_password_file: Option<PathBuf>,
-    /// Present the identity in FILE, of the scheme SCHEME, as zkCli.sh's addauth does: for `digest` FILE has
-    /// USER:PASSWORD; a line break at its end does not count. May be given several times.
+    /// Present the identity in FILE, of the scheme SCHEME, as zkCli.sh's addauth does: for `digest`
+    /// FILE has USER:PASSWORD; a line break at its end does not count. May be given several times.
     #[arg(long, value_name = "SCHEME:FILE")]
     auth: Vec<AuthFile>,
 }
 
-/// Where an identity's credential is.
+/// A scheme, and the file with the credential.
 #[derive(Clone, Debug)]
 struct AuthFile {
     scheme: String,
@@ -59,7 +60,7 @@ impl FromStr for AuthFile {
 }
 
 impl IdentityArgs {
-    /// Lets the client authenticate, if that is asked for.
+    /// Adds the identities to the client, if there are any.
     pub(crate) fn apply(&self, builder: ClientBuilder) -> Result<ClientBuilder, Failure> {
         let builder =
             self.auth.iter().try_fold(builder, |builder, AuthFile { scheme, path }| {
@@ -77,7 +78,7 @@ fn secret(path: &Path) -> Result<Secret, Failure> {
     Ok(without_line_break(content))
 }
 
-/// Reads the file that was looked at, not one that has taken its place since.
+/// Reads the file that was checked, not one that has replaced it since.
 fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut file = File::open(path)?;
     #[cfg(target_os = "linux")]
@@ -87,7 +88,7 @@ fn read(path: &Path) -> io::Result<Vec<u8>> {
     Ok(password)
 }
 
-/// In place, so that no copy is left behind.
+/// Removes it in place, so that no copy is left behind.
 fn without_line_break(mut password: Vec<u8>) -> Secret {
     for ending in [b'\n', b'\r'] {
         if password.last() == Some(&ending) {

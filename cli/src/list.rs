@@ -1,4 +1,4 @@
-//! `zkelect list`: which contenders lead an election or hold a lock, and which wait; the items of a queue.
+//! `zkelect list`: shows leader or holders, contenders that wait, and the items of a queue.
 
 mod contest;
 mod gathering;
@@ -38,7 +38,7 @@ pub(crate) async fn list(args: ListArgs) -> Result<Exit, Failure> {
             }
         }
     }
-    // The session holds nothing: it may as well time out.
+    // The session holds nothing, so it may time out.
     let _ = tokio::time::timeout(timeout, client.close()).await;
     Ok(Exit::Success)
 }

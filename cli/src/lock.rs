@@ -68,7 +68,7 @@ impl Guard for LockGuard {
 
     async fn revoke_requested(&self) {
         if self.revoke_requested().await.is_err() {
-            // It is lost, which is told otherwise.
+            // The lock is lost; `lost` reports that.
             pending::<()>().await;
         }
     }

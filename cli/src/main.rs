@@ -1,8 +1,8 @@
-//! `zkelect`: leader election and locks on Apache ZooKeeper, for people and for shell scripts.
+//! `zkelect`: leader election and locks on Apache ZooKeeper, for users and for shell scripts.
 //!
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
-// `run` keeps COMMAND in check by means that only Linux has.
+// `run` stops COMMAND with means that only Linux has.
 #![cfg_attr(
     not(target_os = "linux"),
     allow(dead_code, reason = "it is for `run`, `lock` and `semaphore`")
@@ -91,8 +91,8 @@ fn main() -> ExitCode {
     exit.into()
 }
 
-/// What the command line says, and the environment and the configuration file where it does not. Ends this
-/// process where that cannot be used.
+/// Reads the command line, and the environment and the configuration file for what it leaves out.
+/// Ends this process if they cannot be used.
 fn command_line() -> Result<Cli, failure::Failure> {
     let mut command = settings::documented(Cli::command());
     let arguments = std::env::args_os().collect();
@@ -141,7 +141,7 @@ fn subcommand(cli: Cli) -> Result<Exit, failure::Failure> {
     }
 }
 
-/// On the main thread alone: what it starts is tied to the thread that started it.
+/// Runs on the main thread: what it starts is tied to the thread that started it.
 fn on_runtime(
     work: impl Future<Output = Result<Exit, failure::Failure>>,
 ) -> Result<Exit, failure::Failure> {
@@ -150,7 +150,7 @@ fn on_runtime(
         .build()
         .map_err(failure::Failure::system("the runtime cannot be made"))?;
     let outcome = runtime.block_on(work);
-    // A name that is still being looked up is not worth waiting for.
+    // Do not wait for a name that is still being looked up.
     runtime.shutdown_background();
     outcome
 }

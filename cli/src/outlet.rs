@@ -1,5 +1,4 @@
-//! Writing that never makes the caller wait: a thread of its own writes lines, and lines for which
-//! there is no room are counted instead.
+//! Writing without waiting: a thread writes the lines, and lines without room are counted instead.
 
 use core::time::Duration;
 use std::io::{self, Write};
@@ -9,10 +8,10 @@ use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread;
 use std::time::Instant;
 
-/// How many lines wait for a reader that is slow.
+/// How many lines may wait for a slow reader.
 const ROOM: usize = 1024;
 
-/// How long an end waits for lines to be written.
+/// How long the end waits for lines to be written.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Takes whole lines.
@@ -25,19 +24,20 @@ pub(crate) struct Outlet {
 struct Counts {
     /// Lines that wait to be written.
     waiting: AtomicU64,
-    /// Lines that were left out, or failed, and were not told of.
+    /// Lines that were left out, or failed, and were not reported.
     missed: AtomicU64,
 }
 
 enum Job {
     Line(Vec<u8>),
-    /// Dropped when the lines before it are written.
+    /// Its sender is dropped when the lines before it are written.
     Mark(#[expect(dead_code, reason = "only its end counts")] SyncSender<()>),
 }
 
 impl Outlet {
-    /// Writes each line in one write to `file`. After lines were left out, or failed, `missed` makes
-    /// a line of their number and of the last error, which is written before the next one.
+    /// Writes each line in one write to `file`. After lines were left out, or failed, `missed`
+    /// makes a line of their number and of the last error; that line is written before the next
+    /// one.
     pub(crate) fn new(
         file: impl Write + Send + 'static,
         missed: impl Fn(u64, Option<&io::Error>) -> Option<Vec<u8>> + Send + 'static,
@@ -60,7 +60,8 @@ impl Outlet {
         Ok(Self { jobs, counts })
     }
 
-    /// Does not wait: without room, the line is counted and left out.
+    /// Hands over a line without waiting. If there is no room, it counts the line and leaves it
+    /// out.
     pub(crate) fn line(&self, line: Vec<u8>) {
         self.counts.waiting.fetch_add(1, Ordering::Relaxed);
         if self.jobs.try_send(Job::Line(line)).is_err() {
@@ -69,7 +70,7 @@ impl Outlet {
         }
     }
 
-    /// Waits until what was handed over is written, a second at most. Tells how many lines are not.
+    /// Waits until all lines are written, a second at most. Returns how many are not.
     pub(crate) fn settle(&self) -> u64 {
         let deadline = Instant::now() + PATIENCE;
         let (mark, written) = sync_channel(0);
@@ -128,7 +129,7 @@ impl<W: Write, F: Fn(u64, Option<&io::Error>) -> Option<Vec<u8>>> Writer<W, F> {
         }
     }
 
-    /// In one write, so that the lines of several processes do not mix.
+    /// Writes in one write, so that the lines of several processes do not mix.
     fn put(&mut self, line: &[u8]) -> io::Result<()> {
         self.file.write_all(line)?;
         self.file.flush()
@@ -142,7 +143,7 @@ mod tests {
 
     use super::*;
 
-    /// Takes a line when it is let, and keeps it.
+    /// Takes a line when it is allowed to, and keeps it.
     struct Slow {
         let_through: Receiver<()>,
         taken: Arc<Mutex<Vec<u8>>>,
@@ -150,7 +151,7 @@ mod tests {
 
     impl Write for Slow {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            // All is let through once the test has dropped its end.
+            // Once the test has dropped its end, every line is allowed.
             let _ = self.let_through.recv();
             self.taken.lock().expect("no panic").extend_from_slice(bytes);
             Ok(bytes.len())

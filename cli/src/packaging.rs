@@ -1,4 +1,4 @@
-//! `zkelect completions` and `zkelect man`: what goes with the program into a package.
+//! `zkelect completions` and `zkelect man`: prints files for a package.
 
 use std::fs;
 

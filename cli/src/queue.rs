@@ -1,4 +1,4 @@
-//! `zkelect queue`: puts items, takes them, and looks at them.
+//! `zkelect queue`: puts items, takes them, and shows them.
 
 #[cfg(target_os = "linux")]
 mod claim;
@@ -44,7 +44,7 @@ async fn peek(args: &QueuePeekArgs) -> Result<Exit, Failure> {
     .await
 }
 
-/// How many there are, as JSON has it.
+/// The number of items, for JSON.
 #[derive(Serialize)]
 struct Length<'a> {
     path: &'a str,

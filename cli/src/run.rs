@@ -28,7 +28,7 @@ pub(crate) use lead::OnStepDownRequest;
 use part::CommandState;
 use standing::{Nominee, Standing};
 
-/// Stands until COMMAND has ended by itself, or a signal ends it.
+/// Stands for election until COMMAND has ended by itself, or a signal comes.
 pub(crate) async fn run(args: RunArgs) -> Result<Exit, Failure> {
     let id = args.command.id();
     let path = args.election.clone();
@@ -110,7 +110,7 @@ impl Run {
         }
     }
 
-    /// Why the nomination ended, as far as that can be found out.
+    /// Returns why the nomination ended, as far as it can be found out.
     async fn failure(&self, reason: EndReason) -> Failure {
         let failure = Failure::Nomination(reason);
         let diagnosis = diagnosis::diagnose(self.contender.client(), &self.args.election, &failure);

@@ -1,4 +1,4 @@
-//! Keeping passwords and keys to this process.
+//! Protection of passwords and keys from other processes.
 
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt as _;
@@ -8,8 +8,8 @@ use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 
 use crate::console;
 
-/// Keeps this process out of core dumps, and other processes of the same user out of its memory.
-/// What it starts is not concerned: the kernel takes it back when another program is run.
+/// Excludes this process from core dumps, and its memory from other processes of the same user.
+/// Programs that it starts are not affected: the kernel resets this when another program runs.
 pub(crate) fn keep_out_of_core_dumps() {
     if let Err(error) = set_dumpable_behavior(DumpableBehavior::NotDumpable) {
         console::warn(format_args!("a core dump would hold passwords and keys: {error}"));

@@ -57,7 +57,7 @@ impl Guard for Permit {
         self.lost().await.to_string()
     }
 
-    /// Permits are not asked for.
+    /// No client asks for a permit.
     async fn revoke_requested(&self) {
         pending::<()>().await;
     }

@@ -11,9 +11,9 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::signals::Signals;
 
-/// Serves until a signal ends it. That is the only way in which a server ends, so it is a success.
+/// Serves until a signal ends it. A server ends in no other way, so it is a success.
 pub(crate) async fn server(args: ServerArgs) -> Result<Exit, Failure> {
-    // First, so that who reads that it listens can end it.
+    // Signals first: a reader of the address may end the server at once.
     let mut signals = Signals::new().map_err(Failure::system("signals cannot be handled"))?;
     let address = args.listen.0;
     let config = config(&args);
@@ -31,7 +31,8 @@ pub(crate) async fn server(args: ServerArgs) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-/// Session ids begin at random: a client of an earlier server gets no session of this one.
+/// Makes the configuration. Session ids begin at random, so a client of an earlier server finds no
+/// session here.
 fn config(args: &ServerArgs) -> Config {
     let options = &args.options;
     let mut config = Config::with_tick_time(args.tick_time.0);
@@ -44,8 +45,8 @@ fn config(args: &ServerArgs) -> Config {
     config
 }
 
-/// Warns of connections that the server closes at its limit. Clients try again and again: the
-/// warnings become rarer, each when there are twice as many as at the last.
+/// Warns of connections that the server closes at its limit. Clients try again and again, so it
+/// warns each time the number has doubled.
 async fn tell_of(mut refusals: Refusals) {
     let mut due = 1;
     while let Some(Refusal { peer, reason, count, .. }) = refusals.next().await {
@@ -62,7 +63,7 @@ async fn tell_of(mut refusals: Refusals) {
             peer.ip()
         ));
     }
-    // The server tells no more; it goes on until a signal ends it.
+    // The server reports no more, and goes on until a signal ends it.
     core::future::pending::<()>().await;
 }
 

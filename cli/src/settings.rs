@@ -1,6 +1,7 @@
-//! Options that the environment and a configuration file give, where the command line does not.
+//! Options from the environment and from a configuration file, for those that the command line
+//! leaves out.
 //!
-//! They are put among the arguments, so that they are read, checked and refused as those are.
+//! They are inserted into the arguments, so they are parsed, checked and refused in the same way.
 
 mod configured;
 mod environment;
@@ -22,7 +23,7 @@ use place::{Place, arguments_of, options};
 /// The option that names the configuration file.
 const CONFIG: &str = "config";
 
-/// What the command line comes to, and where it has what from.
+/// The complete arguments, and the source of each.
 #[derive(Debug)]
 pub(crate) struct Settled {
     pub(crate) arguments: Vec<OsString>,
@@ -42,12 +43,13 @@ enum Source {
     File { path: PathBuf },
 }
 
-/// Tells in the help of each option by which variable it is given.
+/// Adds the name of its variable to the help of each option.
 pub(crate) fn documented(command: Command) -> Command {
     environment::documented(command, &[])
 }
 
-/// Completes the arguments: flags before the environment, and that before the configuration file.
+/// Completes the arguments. The command line comes before the environment, and that before the
+/// configuration file.
 pub(crate) fn settled(
     command: &Command,
     arguments: Vec<OsString>,
@@ -58,7 +60,7 @@ pub(crate) fn settled(
     command.build();
     let as_they_are = |arguments| Settled { arguments, given: Vec::new() };
     let (Ok(matches), Some(place)) = (lenient, Place::find(&command, &arguments)) else {
-        // For help, or to be refused.
+        // They ask for help, or will be refused.
         return Ok(as_they_are(arguments));
     };
     let Some(matches) = leaf(&matches, &place.path) else {
@@ -112,7 +114,8 @@ pub(crate) fn settled(
     Ok(Settled { arguments, given })
 }
 
-/// Takes any value for any option: what cannot be used is refused once all is together.
+/// Makes every option accept any value. Unusable values are refused once all arguments are
+/// complete.
 fn lenient(command: Command) -> Command {
     let command = command.mut_args(|arg| {
         if arg.get_action().takes_values() {
@@ -132,7 +135,7 @@ fn leaf<'a>(mut matches: &'a ArgMatches, path: &[&str]) -> Option<&'a ArgMatches
 }
 
 impl Settled {
-    /// Where an option that is refused was given, if not by the command line.
+    /// Returns where a refused option was given, unless on the command line.
     pub(crate) fn blamed(&self, error: &clap::Error) -> Option<String> {
         let args = match error.get(ContextKind::InvalidArg)? {
             ContextValue::String(arg) => vec![arg.as_str()],

@@ -19,7 +19,8 @@ impl Signals {
     pub(crate) fn new() -> io::Result<Self> {
         let ignored = Ignored::at_the_start();
         Ok(Self {
-            // Service managers end by it what they started, however they started it.
+            // Service managers end with it the processes that they started, however they started
+            // them.
             terminate: Handled::new(Signal::TERM, Ignored::NONE)?,
             interrupt: Handled::new(Signal::INT, ignored)?,
             hangup: Handled::new(Signal::HUP, ignored)?,
@@ -40,7 +41,7 @@ impl Signals {
     }
 }
 
-/// The signals that mean what COMMAND wants them to mean.
+/// The signals that COMMAND gives a meaning to.
 pub(crate) struct UserSignals {
     first: Handled,
     second: Handled,
@@ -67,7 +68,7 @@ impl UserSignals {
 }
 
 /// A signal that is handled, unless it was ignored when this process started, as `nohup` and shells
-/// have it: then it stays so, for COMMAND too.
+/// do: then it stays ignored, for COMMAND too.
 struct Handled(Option<unix::Signal>);
 
 impl Handled {
@@ -93,7 +94,8 @@ struct Ignored(u64);
 impl Ignored {
     const NONE: Self = Self(0);
 
-    /// Signals that this process handles do not count. None where the kernel does not tell.
+    /// Reads the ignored signals; those that this process handles do not count. Empty if the kernel
+    /// does not tell.
     fn at_the_start() -> Self {
         fs::read_to_string("/proc/self/status").map_or(Self::NONE, |status| Self::parse(&status))
     }

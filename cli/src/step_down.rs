@@ -1,4 +1,4 @@
-//! `zkelect step-down`: asks the leader to let another one lead.
+//! `zkelect step-down`: asks the leader to let another nominee lead.
 
 use core::time::Duration;
 
@@ -13,10 +13,10 @@ use crate::errand::{errand, within, within_or_in_doubt};
 use crate::exit::Exit;
 use crate::failure::{Failure, OperatingFailure};
 
-/// How long the next leader is waited for, to be told of.
+/// How long to wait for the next leader, to report it.
 const SUCCESSION: Duration = Duration::from_secs(2);
 
-/// What became of the request, as JSON has it.
+/// The outcome of the request, for JSON.
 #[derive(Serialize)]
 struct Told {
     outcome: &'static str,
@@ -46,7 +46,7 @@ pub(crate) async fn step_down(args: StepDownArgs) -> Result<Exit, Failure> {
                 Ok(Exit::Busy(1))
             }
             StepDownRequest::Made(token) => {
-                // It has gone already if it is not seen.
+                // If it is not observed, it has gone already.
                 let seen = within(bound, known(&mut observer, |_| true)).await?;
                 let asked = seen.filter(|leader| leader.token() == token.get());
                 let until =
@@ -97,7 +97,7 @@ async fn outcome(
     Ok(Exit::Success)
 }
 
-/// Waits until what is known is as wanted, and gives the leader.
+/// Waits until the observation is as wanted, and returns the leader.
 async fn known(
     observer: &mut Observer,
     mut wanted: impl FnMut(&Observation) -> bool,

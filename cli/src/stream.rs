@@ -1,4 +1,4 @@
-//! Results that are printed as they come.
+//! Results that are printed while they come.
 
 use std::io::{self, Write as _};
 
@@ -10,8 +10,8 @@ pub(crate) enum Reader {
     Gone,
 }
 
-/// Writes on another thread: a reader that has stopped reading keeps neither signals nor the session
-/// waiting, and is given what has changed in between once it reads again.
+/// Prints on another thread. A reader that has stopped reading delays neither signals nor the
+/// session, and gets the changes in between once it reads again.
 pub(crate) async fn print(text: String) -> Result<Reader, Failure> {
     let written = tokio::task::spawn_blocking(move || {
         let mut stdout = io::stdout().lock();

@@ -1,4 +1,4 @@
-//! COMMAND from its start to its end, for as long as something is held: a leadership, a lock.
+//! COMMAND from its start to its end, while a leadership, a lock or the like is held.
 
 mod command;
 
@@ -15,49 +15,50 @@ use crate::signals::{Signals, UserSignals};
 use command::News;
 pub(crate) use command::{GuardedCommand, Input, Privileges, Task, WhileSuspended};
 
-/// What COMMAND runs under.
+/// What COMMAND runs under: a leadership, a lock or the like.
 pub(crate) trait Held {
-    /// Looks what is the case now.
+    /// Returns the present state.
     fn look(&mut self) -> Hold;
 
-    /// COMMAND has said that it has taken over, and this line with it.
+    /// Handles a line by which COMMAND says that it has taken over.
     fn heed_line(&mut self, line: String);
 
-    /// Waits for something to change, but for the lease deadline, which moves on without a word.
+    /// Waits for a change. Changes of the lease deadline, which moves on without notice, do not
+    /// count.
     ///
     /// Cancel safe.
     async fn changed(&mut self);
 }
 
-/// Whether something is held.
+/// Whether it is held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Hold {
-    /// It is, until then, unless the moment moves on.
+    /// It is held until then; the moment usually moves on.
     Valid { until: Instant },
-    /// It is as far as is known, but the connection is lost or the lease not proved.
+    /// It is held as far as this process knows, but the connection is lost or the lease not proved.
     InDoubt {
         /// Until when no other machine can hold it; `None` if that has passed.
         until: Option<Instant>,
     },
-    /// It is, and another client asks for it: COMMAND has to end.
+    /// It is held, and another client asks for it: COMMAND has to end.
     Requested {
         /// As of [`Hold::InDoubt`].
         until: Option<Instant>,
     },
-    /// It is not.
+    /// It is not held.
     Nothing,
 }
 
-/// How COMMAND's run came to its end.
+/// Why COMMAND's run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Over {
-    /// By itself.
+    /// COMMAND ended by itself.
     Done(CommandExit),
     /// `zkelect` was told to end, and COMMAND with it.
     Told(CommandExit),
-    /// It was stopped because what is held was in doubt or lost.
+    /// COMMAND was stopped because the holding was in doubt or lost.
     InDoubt,
-    /// It was to be stopped, and cannot be: processes of it are left, which refuse signals.
+    /// COMMAND had to be stopped and cannot be: some of its processes refuse signals.
     OutOfReach,
 }
 
@@ -66,7 +67,7 @@ pub(crate) enum Over {
 pub(crate) struct Pace {
     /// How much earlier than the lease deadline COMMAND is killed, so that it is dead by then.
     margin: Duration,
-    /// How often the lease deadline is looked at.
+    /// How often to look at the lease deadline.
     tick: Duration,
 }
 
@@ -78,7 +79,7 @@ impl Pace {
         }
     }
 
-    /// When COMMAND is killed, with this lease deadline.
+    /// Returns when to kill COMMAND for this lease deadline.
     pub(crate) fn kill_at(self, lease_deadline: Instant) -> BootTime {
         BootTime::not_after(lease_deadline).minus(self.margin)
     }
@@ -102,9 +103,9 @@ pub(crate) struct Supervision<'a, H> {
     grace: Duration,
     while_suspended: WhileSuspended,
     pace: Pace,
-    /// As last told to the guard.
+    /// The last one that the guard got.
     lease_deadline: Instant,
-    /// While the connection is lost and COMMAND goes on: when it is told to end.
+    /// When COMMAND is told to end, while the connection is lost and COMMAND goes on.
     last_call: Option<Instant>,
     stopping: Stopping,
     /// Processes of COMMAND that refuse signals.
@@ -134,12 +135,13 @@ impl<'a, H: Held> Supervision<'a, H> {
         })
     }
 
-    /// What is left after [`Over::OutOfReach`], and the processes that refuse signals.
+    /// Returns the part that is left after [`Over::OutOfReach`], and the processes that refuse
+    /// signals.
     pub(crate) fn into_remainder(self) -> (GuardedCommand, Vec<i32>) {
         (self.command, self.out_of_reach)
     }
 
-    /// Watches over COMMAND until nothing of it is left, or what is left cannot be stopped.
+    /// Supervises COMMAND until nothing of it is left, or the rest cannot be stopped.
     pub(crate) async fn until_over(
         &mut self,
         signals: &mut Signals,
@@ -147,7 +149,7 @@ impl<'a, H: Held> Supervision<'a, H> {
     ) -> Over {
         loop {
             let hold = self.heed_hold();
-            // Half of the margin is the guard's; after that it is not doing its work.
+            // The guard has the first half of the margin; after that it does not do its work.
             let overdue = self.lease_deadline.checked_sub(self.pace.margin / 2);
             let overdue = overdue.unwrap_or(self.lease_deadline);
             let mut next_look = self.pace.next_look().min(overdue);
@@ -210,8 +212,9 @@ impl<'a, H: Held> Supervision<'a, H> {
         hold
     }
 
-    /// Whether COMMAND goes on although the connection is lost. It is stopped so early that it has its grace
-    /// before the lease deadline, or half of what was left of the lease when the connection was lost.
+    /// Returns whether COMMAND may go on although the connection is lost. It is stopped so early
+    /// that it has its grace before the lease deadline, or half of what was left of the lease when
+    /// the connection was lost.
     fn may_go_on(&mut self, until: Instant) -> bool {
         if self.while_suspended == WhileSuspended::Stop {
             return false;
@@ -223,7 +226,7 @@ impl<'a, H: Held> Supervision<'a, H> {
         now < last_call
     }
 
-    /// Orders first, tells afterwards: telling may take time.
+    /// Gives the orders before it reports, because reporting may take time.
     fn be_in_doubt(&mut self) {
         if matches!(self.stopping, Stopping::No) {
             self.stopping = Stopping::InDoubt;
@@ -232,7 +235,7 @@ impl<'a, H: Held> Supervision<'a, H> {
         }
     }
 
-    /// A second SIGINT or SIGQUIT, which people send, ends the grace.
+    /// Handles a signal. A second SIGINT or SIGQUIT, which a user sends, ends the grace.
     fn told(&mut self, signal: Signal) -> Heed {
         let is_first = !matches!(self.stopping, Stopping::Told);
         if !is_first && !self.out_of_reach.is_empty() {
@@ -290,5 +293,5 @@ enum Heed {
     GiveUp,
 }
 
-/// How often COMMAND is looked at that lives on after the lease deadline.
+/// How often to look at a COMMAND that lives on after the lease deadline.
 const AFTER_THE_DEADLINE: Duration = Duration::from_millis(50);

@@ -1,4 +1,4 @@
-//! `zkelect verify`: whether a token still leads.
+//! `zkelect verify`: tells whether a token's leader still leads.
 
 use election_tokio::{Client, Token, Verdict};
 use serde::Serialize;
@@ -9,7 +9,7 @@ use crate::errand::{errand, within};
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-/// An answer, as JSON has it.
+/// An answer, for JSON.
 #[derive(Serialize)]
 struct Answer {
     verdict: &'static str,

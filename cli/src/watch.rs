@@ -1,4 +1,4 @@
-//! `zkelect watch`: who leads an election, as long as it is looked at.
+//! `zkelect watch`: shows the leader of an election until a signal comes.
 
 mod count;
 mod known;
@@ -21,16 +21,16 @@ use known::Known;
 use line::Lines;
 use screen::Screen;
 
-/// How long the end of the session may take: it holds nothing.
+/// How long the end of the session, which holds nothing, may take.
 const LEAVE_BOUND: Duration = Duration::from_secs(5);
 
-/// As asked for, of a session that holds nothing.
+/// The timeout to ask for, for a session that holds nothing.
 const SESSION_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How often the table is drawn while nothing changes: it says how long ago things were.
+/// How often the table is drawn while nothing changes: it shows how long ago things happened.
 const REDRAW: Duration = Duration::from_secs(1);
 
-/// Shows what changes, until a signal comes.
+/// Shows changes until a signal comes.
 pub(crate) async fn watch(args: WatchArgs) -> Result<Exit, Failure> {
     args.one.check()?;
     let mut signals = Signals::new().map_err(Failure::system("signals cannot be handled"))?;
@@ -57,7 +57,7 @@ async fn show(args: &WatchArgs, client: &Client) -> Result<Exit, Failure> {
     }
 }
 
-/// Why nothing will ever be seen. Waits for ever if there is no such reason.
+/// Returns why nothing can ever be observed. Waits for ever if there is no such reason.
 async fn refused(args: &WatchArgs, client: &Client) -> Failure {
     match connection::check_chroot(client, &args.one.servers.servers).await {
         Ok(()) => core::future::pending().await,
@@ -65,14 +65,14 @@ async fn refused(args: &WatchArgs, client: &Client) -> Failure {
     }
 }
 
-/// How what is known is shown.
+/// The form of the output.
 enum Output {
     Lines(Lines),
     Screen(Screen),
 }
 
 impl Output {
-    /// What is to be printed now; nothing, if nothing is new.
+    /// Returns the text to print now; empty if nothing is new.
     fn text(&mut self, known: &Known) -> String {
         match self {
             Self::Lines(lines) => lines.text(known),
@@ -80,7 +80,7 @@ impl Output {
         }
     }
 
-    /// The candidates of which more than their number is shown.
+    /// Returns how many candidates are shown by more than their number.
     fn rows(&self) -> usize {
         match self {
             Self::Lines(_) => 0,

@@ -1,10 +1,10 @@
-//! The barrier: a node that holds back all that wait for its end.
+//! The barrier: a node at which clients wait for its end.
 //!
-//! The barrier is set while its node exists. Servers lag, so that a read may show a barrier that was
-//! lifted, or none where one was set: a transaction that only checks the node tells the truth of one
-//! moment, and brings the client's server up to it. A waiter makes one first, and then looks with a
-//! watch; from there on the watch alone tells, and the node's `czxid` tells a barrier that was set
-//! again from the one that was seen.
+//! The barrier is set while its node exists. Servers may be behind, so a read may show a barrier
+//! that was lifted, or none where one was set. A transaction that only checks the node shows the
+//! truth of one moment, and brings the client's server up to it. A waiter makes one first, and then
+//! looks with a watch. From there on the watch alone tells, and the node's `czxid` distinguishes a
+//! barrier that was set again from the one that was seen.
 
 mod told;
 
@@ -21,25 +21,26 @@ use crate::line::{Joined, Line};
 use crate::recipe::{Phase, Recipe};
 use crate::ticket::Ticket;
 
-/// One use of a barrier: it sets it, lifts it, waits for its end, or asks whether it is set.
+/// One operation on a barrier: it sets it, lifts it, waits for its end, or asks whether it is set.
 ///
-/// Feed each event to [`handle_event`](Recipe::handle_event) and carry out what it answers, until it
-/// tells its end. It leaves nothing on the server but the barrier itself, if it has set that.
+/// Feed each event to [`handle_event`](Recipe::handle_event) and execute the command that it
+/// returns, until it reports its end. It leaves nothing on the server but the barrier itself, if it
+/// has set that.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Barrier {
     task: BarrierTask,
     line: Line<Request>,
     stage: Stage,
-    /// Of the node that the barrier was when it was seen first, or that is to be deleted.
+    /// The node of the barrier that was seen first, or that is to be deleted.
     seen: Option<Token>,
 }
 
-/// What is wanted of a barrier.
+/// The operation on a barrier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum BarrierTask {
-    /// Set it: once it is over, the barrier was set at some moment since the beginning.
+    /// Set it. At the end the barrier was set at some moment since the beginning.
     Set,
-    /// Lift it: once it is over, the barrier was not set at some moment since the beginning.
+    /// Lift it. At the end the barrier was not set at some moment since the beginning.
     Lift,
     /// Wait until it is not set, until [`Event::Deadline`] at most.
     Wait,
@@ -50,9 +51,9 @@ pub enum BarrierTask {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Stage {
     Creating,
-    /// With the ancestors, one of which is missing.
+    /// It creates the node with its ancestors, because one of them is missing.
     CreatingNode,
-    /// By a transaction: the truth of one moment, below which no later read of this session goes.
+    /// It makes a transaction: the truth of one moment. No later read of this session is older.
     Checking,
     Looking,
     Watching(Ticket),
@@ -70,17 +71,17 @@ enum Request {
 }
 
 impl Barrier {
-    /// What is to be done with the barrier; it has not been connected yet.
+    /// Makes an operation that has not been connected yet.
     pub const fn new(task: BarrierTask) -> Self {
         Self { task, line: Line::new(), stage: Self::first_stage(task), seen: None }
     }
 
-    /// What is wanted.
+    /// Returns the operation.
     pub const fn task(&self) -> BarrierTask {
         self.task
     }
 
-    /// How it ended, if it has.
+    /// Returns how it ended, if it has.
     pub const fn end(&self) -> Option<BarrierEnd> {
         match self.stage {
             Stage::Ended(end) => Some(end),
@@ -98,7 +99,7 @@ impl Barrier {
     fn connected(&mut self, joined: Joined) {
         self.stage = match (self.stage, joined) {
             (Stage::Ended(_), _) => return,
-            // What this session has seen, each server that it comes to has applied.
+            // Each server that this session comes to has applied what the session has seen.
             (Stage::Looking | Stage::Watching(_), Joined::Same) => Stage::Looking,
             _ => Self::first_stage(self.task),
         };
@@ -124,7 +125,7 @@ impl Barrier {
         };
     }
 
-    /// It is not set, or was not at some moment.
+    /// Notes that it is not set, or was not at some moment.
     const fn lifted(&self) -> Stage {
         Stage::Ended(match self.task {
             BarrierTask::Wait => BarrierEnd::Passed,
@@ -135,8 +136,8 @@ impl Barrier {
 
     fn looked(&mut self, ticket: Ticket, token: Token) -> Stage {
         match (self.seen, self.task) {
-            // It was set again since: for a waiter, it was lifted; for one that lifts, its own delete
-            // is not to be sent again, to another's barrier.
+            // It was set again since. For a waiter this means that it was lifted; a client that
+            // lifts must not send its delete again, to another client's barrier.
             (Some(seen), _) if seen != token => self.lifted(),
             (_, BarrierTask::Wait) => {
                 self.seen = Some(token);
@@ -151,7 +152,7 @@ impl Barrier {
 
     fn changed(&mut self, change: Change) {
         self.stage = match change {
-            // The server had applied what was committed when the waiter began.
+            // The server had applied everything that was committed when the waiter began.
             Change::Deleted => self.lifted(),
             Change::Created | Change::Data | Change::Children | Change::Lost => Stage::Looking,
         };
@@ -188,7 +189,7 @@ impl Barrier {
         })
     }
 
-    /// `before`: the end that was told.
+    /// Returns the output. `before` is the end that was reported before the event.
     fn output(&mut self, before: Option<BarrierEnd>) -> Output<'_, BarrierEnd> {
         let end = self.end();
         let notice = if before.is_none() { end } else { None };
@@ -201,7 +202,7 @@ impl Barrier {
 }
 
 impl Recipe for Barrier {
-    /// It tells its end, once.
+    /// It reports its end, once.
     type Notice = BarrierEnd;
 
     fn handle_event<'a, 'e: 'a>(&'a mut self, event: Event<'e>) -> Output<'a, BarrierEnd> {
@@ -246,7 +247,7 @@ impl Recipe for Barrier {
         self.output(before)
     }
 
-    /// Gives up. A barrier that is being set or lifted may be so all the same, if that was asked for.
+    /// Gives up. If the request was sent, the barrier may still be set or lifted.
     fn withdraw(&mut self) -> Output<'_, BarrierEnd> {
         let before = self.end();
         self.give_up(BarrierGaveUp::Withdrawn);

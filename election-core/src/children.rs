@@ -1,8 +1,8 @@
-//! The names that a list of children brings, to be passed over or to be searched.
+//! The names of a list of children, for one pass or for a search.
 //!
-//! A recipe has one rule, which it applies to the names in one pass. Where a driver serves many
-//! recipes by one list, it puts the names in order once ([`Index`]) and each recipe passes over the
-//! few that its rule can depend on. What is left out is never what the rule is about.
+//! A recipe applies its rule to the names in one pass. A driver that serves many recipes with one
+//! list sorts the names once ([`Index`]), and each recipe reads only the few names that its rule
+//! can depend on. The rule never depends on the others.
 
 use core::cmp::Ordering;
 use core::fmt;
@@ -24,26 +24,26 @@ enum Source<'a> {
 /// An order of the names of children.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Order {
-    /// That of the list. All names are in it.
+    /// The order of the list, with all names.
     Listed,
-    /// By the [sequence at its end](Sequence::at_end_of), then as text. The names without one are
-    /// left out.
+    /// By the [sequence at its end](Sequence::at_end_of), then as text. It leaves out names without
+    /// one.
     BySequence,
-    /// As text, without regard to the case of ASCII letters. All names are in it.
+    /// As text, without regard to the case of ASCII letters, with all names.
     ByName,
 }
 
-/// Names of children in each [`Order`], for many recipes that look for their place among them.
+/// The names of children in each [`Order`], for many recipes that look for their place.
 pub trait Index {
     /// Counts the names in this order.
     fn len(&self, order: Order) -> usize;
 
-    /// The name at this place, counted from 0.
+    /// Returns the name at this place, counted from 0.
     fn name(&self, order: Order, place: usize) -> Option<&str>;
 }
 
 impl Order {
-    /// Compares two names, for [`Index`]es to be sorted by. In the order of the list all are equal.
+    /// Compares two names, to sort an [`Index`]. In the order of the list all are equal.
     pub fn compare(self, one: &str, other: &str) -> Ordering {
         match self {
             Self::Listed => Ordering::Equal,
@@ -61,17 +61,17 @@ fn lower_case(name: &str) -> impl Iterator<Item = u8> {
 }
 
 impl<'a> Children<'a> {
-    /// Names as they come.
+    /// Takes names as they come.
     pub fn listed(names: &'a mut dyn Iterator<Item = &'a str>) -> Self {
         Self(Source::Listed(names))
     }
 
-    /// Names in order.
+    /// Takes names in order.
     pub const fn indexed(index: &'a dyn Index) -> Self {
         Self(Source::Indexed { index, next: 0 })
     }
 
-    /// Where the names are in order: for another pass.
+    /// Returns the sorted names, if there are any, for another pass.
     pub(crate) fn index(&self) -> Option<&'a dyn Index> {
         match &self.0 {
             Source::Listed(_) => None,
@@ -79,12 +79,12 @@ impl<'a> Children<'a> {
         }
     }
 
-    /// The names on which it can depend what [`place`](crate::place::place) answers for the znode
-    /// called `own`, and all that a contender with this id can [own](Format::owns) in this format.
-    /// Others may be among them.
+    /// Returns the names on which the result of [`place`](crate::place::place) for the znode `own`
+    /// can depend, and all that a contender with this id can [own](Format::owns) in this format.
+    /// There may be others among them.
     ///
-    /// `rival` is the rule of [`place`](crate::place::place): it says that a name contends with
-    /// `own`, and gives the sequence at its end.
+    /// `rival` is the rule of [`place`](crate::place::place): if a name contends with `own`, it
+    /// returns the sequence at its end.
     pub fn around(
         self,
         (own, sequence): (&str, Sequence),
@@ -101,7 +101,7 @@ impl<'a> Children<'a> {
                 if !named.prefix.begins(own)
                     && let Some(own) = find(index, own)
                 {
-                    // There is room: it holds one more than was filled.
+                    // There is room for one more than was filled.
                     let _ = near.push(own);
                 }
                 Relevant::Some { near, named }
@@ -109,8 +109,8 @@ impl<'a> Children<'a> {
         }
     }
 
-    /// All names that a contender with this id can [own](Format::owns) in this format. Others may be
-    /// among them.
+    /// Returns all names that a contender with this id can [own](Format::owns) in this format.
+    /// There may be others among them.
     pub fn of(self, format: Format, id: NomineeId) -> impl Iterator<Item = &'a str> {
         match self.0 {
             Source::Listed(names) => Relevant::All(names),
@@ -142,7 +142,7 @@ impl fmt::Debug for Children<'_> {
     }
 }
 
-/// The nearest in the way, the farthest, and the own name.
+/// The nearest in the way, the farthest, and the contender's own name.
 const NEAR: usize = 3;
 
 enum Relevant<'a> {
@@ -161,7 +161,7 @@ impl<'a> Iterator for Relevant<'a> {
     }
 }
 
-/// The names that begin as those of an id do.
+/// The names that begin like those of an id.
 struct Named<'a> {
     index: &'a dyn Index,
     next: usize,
@@ -192,7 +192,7 @@ fn find<'a>(index: &'a dyn Index, own: &str) -> Option<&'a str> {
     index.name(order, place).filter(|name| *name == own)
 }
 
-/// Whether a child is called so.
+/// Returns whether a child has this name.
 pub(crate) fn holds(index: &dyn Index, wanted: &str) -> bool {
     let order = Order::ByName;
     let start = first(index, order, |name| order.compare(name, wanted).is_lt());
@@ -200,7 +200,7 @@ pub(crate) fn holds(index: &dyn Index, wanted: &str) -> bool {
     (start..).map_while(|place| index.name(order, place).filter(equal)).any(|name| name == wanted)
 }
 
-/// The names that begin so, in lower case.
+/// Returns the names with this beginning, in lower case.
 pub(crate) fn beginning<'a>(
     index: &'a dyn Index,
     start: &'static str,
@@ -212,7 +212,7 @@ pub(crate) fn beginning<'a>(
     })
 }
 
-/// Of those that count and have no higher sequence: the nearest, and the farthest.
+/// Returns the nearest and the farthest of the names that count and have no higher sequence.
 fn nearest_and_farthest(
     index: &dyn Index,
     sequence: Sequence,
@@ -226,13 +226,13 @@ fn nearest_and_farthest(
     nearest.into_iter().chain(farthest).map(|(_, name)| name).collect()
 }
 
-/// How many names end in a lower sequence.
+/// Counts the names that end in a lower sequence.
 pub(crate) fn count_before(index: &dyn Index, sequence: Sequence) -> usize {
     first(index, Order::BySequence, |name| Sequence::at_end_of(name) < Some(sequence))
 }
 
-/// Finds the first place with a name that is not `before`. The names in front of it are, and no other
-/// is.
+/// Finds the first place with a name that is not `before`. All names in front of it are, and no
+/// others.
 fn first(index: &dyn Index, order: Order, before: impl Fn(&str) -> bool) -> usize {
     let (mut low, mut high) = (0, index.len(order));
     while low < high {

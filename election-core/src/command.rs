@@ -1,8 +1,8 @@
-//! What a recipe commands.
+//! Commands of recipes.
 //!
-//! Everything is said in names of znodes around one node, the recipe's; the driver knows its path,
-//! the access list, and the data that the user gave. The enums are exhaustive on purpose: a driver
-//! carries out every command, so that another recipe takes no other driver.
+//! Commands name znodes relative to one node, the recipe's. The driver knows its path, the access
+//! list, and the user's data. The enums are exhaustive on purpose: a driver executes every command,
+//! so another recipe needs no other driver.
 
 use core::time::Duration;
 
@@ -13,25 +13,25 @@ use crate::outcome::Notice;
 use crate::site_name::SiteName;
 use crate::ticket::Ticket;
 
-/// What one event led to.
+/// The result of one event.
 ///
-/// It borrows the recipe, so that the next event cannot be fed before this was read. The notice is
-/// to be passed on before the command is carried out.
+/// It borrows the recipe, so the next event cannot be fed before the driver has read it. Pass the
+/// notice on before executing the command.
 #[must_use = "a command that is not carried out leaves the recipe waiting"]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Output<'a, N = Notice> {
-    /// What to do, if anything.
+    /// The command, if there is one.
     pub command: Option<Command<'a>>,
-    /// What changed for the user, if anything.
+    /// The change for the user, if there is one.
     pub notice: Option<N>,
 }
 
-/// What the driver is to do, once; a command is never to be repeated by the driver.
+/// A command to the driver, to be executed once; the driver must never repeat it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Command<'a> {
-    /// To be handed back with the reply.
+    /// The ticket, to be returned with the reply.
     pub ticket: Ticket,
-    /// What to do.
+    /// The request.
     pub op: Op<'a>,
 }
 
@@ -41,13 +41,14 @@ pub struct Command<'a> {
 pub enum Op<'a> {
     /// Create a znode. Answered by [`Reply::Created`](crate::Reply::Created).
     Create(Create<'a>),
-    /// Create the recipe's node, and its parents where they are missing; nodes that exist are
-    /// right as they are. Answered by [`Reply::NodeCreated`](crate::Reply::NodeCreated).
+    /// Create the recipe's node, and its missing ancestors; existing nodes stay as they are.
+    /// Answered by [`Reply::NodeCreated`](crate::Reply::NodeCreated).
     CreateNode,
-    /// Have a quorum commit a transaction that changes nothing, so that the next list on this
-    /// connection shows everything that the ensemble had committed before: a `multi` with a `check`
-    /// of the recipe's node, say. Answered by [`Reply::BarrierPassed`](crate::Reply::BarrierPassed),
-    /// whatever became of the check: one that is refused is committed too.
+    /// Have a quorum commit a transaction that changes nothing. The next list on this connection
+    /// then shows everything that the ensemble had committed before. It can be a `multi` with a
+    /// `check` of the recipe's node. Answered by
+    /// [`Reply::BarrierPassed`](crate::Reply::BarrierPassed), whatever the outcome of the check: a
+    /// refused one is committed too.
     ///
     /// A `sync` is no barrier: a leader that was deposed unawares answers it without a quorum.
     Barrier,
@@ -55,22 +56,22 @@ pub enum Op<'a> {
     List {
         /// The parent.
         parent: Znode<'a>,
-        /// Whether a watch on the list of children is to be left. It is, if the parent exists.
+        /// Whether to leave a watch on the list of children. It is left if the parent exists.
         watch: Watch,
     },
     /// Read a znode with `getData`. Answered by [`Reply::Read`](crate::Reply::Read).
     Read {
         /// The znode.
         znode: Znode<'a>,
-        /// Whether a watch on the znode is to be left. It is, if the znode exists.
+        /// Whether to leave a watch on the znode. It is left if the znode exists.
         watch: Watch,
     },
-    /// Look whether a znode exists. Answered by [`Reply::Exists`](crate::Reply::Exists) or
+    /// Check whether a znode exists. Answered by [`Reply::Exists`](crate::Reply::Exists) or
     /// [`Failure::NoNode`](crate::Failure::NoNode).
     Exists {
         /// The znode.
         znode: Znode<'a>,
-        /// Whether a watch on the znode is to be left, also where it does not exist.
+        /// Whether to leave a watch on the znode, even if it does not exist.
         watch: Watch,
     },
     /// Replace the data of a znode. Answered by [`Reply::Written`](crate::Reply::Written).
@@ -83,12 +84,12 @@ pub enum Op<'a> {
     Multi(Multi<'a>),
 }
 
-/// A znode, as seen from the recipe's node.
+/// A znode, named relative to the recipe's node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Znode<'a> {
     /// The recipe's node.
     Node,
-    /// A sibling of the node, whose name is the node's with this suffix.
+    /// A sibling of the node. Its name is that of the node with this suffix.
     Sibling(&'a str),
     /// A child of the node.
     Child(Name<'a>),
@@ -111,11 +112,11 @@ impl<'a> Znode<'a> {
 /// The name of a znode that is to be created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum NewZnode<'a> {
-    /// This one; in a sequential mode, the server appends a number to its name.
+    /// This name; in a sequential mode the server appends a number to it.
     Named(Znode<'a>),
-    /// A child of the node that is called as this prefix says, and what the server appends.
+    /// A child of the node. Its name is this prefix, and what the server appends.
     Child(CandidatePrefix),
-    /// A child of a child, called so.
+    /// A child of a child, named in the same way.
     Grandchild {
         /// The child of the node.
         child: &'a str,
@@ -124,7 +125,7 @@ pub enum NewZnode<'a> {
     },
 }
 
-/// Creates a znode, with the access list that the user gave.
+/// Creates a znode, with the user's access list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Create<'a> {
     /// The znode.
@@ -159,10 +160,10 @@ pub enum CreateMode {
 pub enum Payload<'a> {
     /// No bytes.
     Empty,
-    /// What the recipe itself has to say.
+    /// The recipe's own data.
     Bytes(&'a [u8]),
-    /// What the user gave for this place, which the driver keeps, counted from 0; none if that was
-    /// not given.
+    /// The user's data for this place, which the driver keeps, counted from 0; none if the user has
+    /// not set it.
     Kept(usize),
 }
 
@@ -186,7 +187,7 @@ pub struct Delete<'a> {
     pub version: ExpectedVersion,
 }
 
-/// Lets a multi be applied only if a znode exists and has this version.
+/// Makes a multi fail unless a znode exists and has this version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Check<'a> {
     /// The znode.
@@ -208,12 +209,12 @@ pub enum Part<'a> {
     Delete(Delete<'a>),
 }
 
-/// The parts of a multi, in order: one at least, [`Multi::CAPACITY`] at most, and the children that are
-/// created for sites.
+/// The parts of a multi, in order: at least one, at most [`Multi::CAPACITY`], and the children that
+/// are created for sites.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Multi<'a> {
     parts: [Option<Part<'a>>; Multi::CAPACITY],
-    /// For each of them a child is created, between the parts and the last one.
+    /// A child is created for each of them, between the parts and the last one.
     sites: &'a [SiteName],
     last: Option<Part<'a>>,
 }
@@ -222,7 +223,7 @@ impl<'a> Multi<'a> {
     /// The largest number of parts.
     pub const CAPACITY: usize = 5;
 
-    /// A multi of these parts. Another number of them does not compile.
+    /// Makes a multi of these parts. It does not compile with another number of parts.
     pub fn of<const N: usize>(parts: [Part<'a>; N]) -> Self {
         const { assert!(0 < N && N <= Self::CAPACITY, "from one to five parts") };
         let mut places = [None; Self::CAPACITY];
@@ -232,12 +233,12 @@ impl<'a> Multi<'a> {
         Self { parts: places, sites: &[], last: None }
     }
 
-    /// A multi of one part.
+    /// Makes a multi of one part.
     pub(crate) const fn one(part: Part<'a>) -> Self {
         Self { parts: [Some(part), None, None, None, None], sites: &[], last: None }
     }
 
-    /// A multi of as many of these parts as there is room for.
+    /// Makes a multi of as many of these parts as there is room for.
     pub(crate) fn collect(parts: impl Iterator<Item = Part<'a>>) -> Self {
         let mut places = [None; Self::CAPACITY];
         for (place, part) in places.iter_mut().zip(parts) {
@@ -246,12 +247,12 @@ impl<'a> Multi<'a> {
         Self { parts: places, sites: &[], last: None }
     }
 
-    /// A multi that invites these sites behind its parts, and ends with another one.
+    /// Makes a multi that invites these sites behind its parts, and ends with another part.
     pub(crate) const fn inviting(self, sites: &'a [SiteName], last: Part<'a>) -> Self {
         Self { parts: self.parts, sites, last: Some(last) }
     }
 
-    /// The parts, in order.
+    /// Returns the parts, in order.
     pub fn parts(&self) -> impl Iterator<Item = Part<'a>> + '_ {
         let invitation = |site: &'a SiteName| {
             let (znode, mode) = (Znode::child(site.invitation()), CreateMode::Persistent);
@@ -262,17 +263,18 @@ impl<'a> Multi<'a> {
     }
 }
 
-/// Whether a read leaves a watch, and what becomes of a watch that is no longer
+/// Whether a read leaves a watch, and what happens to a watch that is no longer
 /// [wanted](crate::Recipe::awaits_change).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Watch {
     /// It leaves none.
     None,
-    /// It leaves one on a znode of the recipe's own. Where it is no longer wanted, the recipe deletes
-    /// the znode, which ends the watch, or reads it anew, with another: the server need not be told.
+    /// It leaves one on the recipe's own znode. When the watch is no longer wanted, the recipe
+    /// deletes the znode, which ends the watch, or reads it again with another watch. So the server
+    /// need not be told.
     Own,
-    /// It leaves one on a znode of another participant. Where it is no longer wanted, the server is
-    /// told to forget it.
+    /// It leaves one on the znode of another participant. When the watch is no longer wanted, the
+    /// driver removes it from the server.
     Other,
 }
 
@@ -286,7 +288,7 @@ pub enum ExpectedVersion {
 }
 
 impl ExpectedVersion {
-    /// The version on the wire.
+    /// Returns the version on the wire.
     pub const fn number(self) -> i32 {
         match self {
             Self::Any => -1,

@@ -1,4 +1,4 @@
-//! The shared counter: a number in a znode, which is read, or changed by what was read.
+//! The shared counter: a number in a znode, to be read, or changed depending on its value.
 
 mod format;
 #[cfg(test)]
@@ -17,15 +17,15 @@ use crate::recipe::{Phase, Recipe};
 use crate::ticket::{Incarnation, Ticket};
 pub use format::{CounterFormat, CounterOverflow, NotANumber};
 
-/// One read of a counter, or one change to it.
+/// A read of a counter, or a change to it.
 ///
-/// A change reads the number, and writes with the version that it has read; where another client was
-/// faster, it begins again. Where the reply to the write is lost, the same write is sent again: that it
-/// succeeds says that the first one was not executed, and never will be. If it is refused, whether the
-/// change was made cannot be known, and [`CounterEnd::Unknown`] says so. No change is made twice.
+/// A change reads the number, and writes with the version that it has read. If another client was
+/// faster, it begins again. If the reply to the write is lost, it sends the same write again: if
+/// that succeeds, the first one was not executed, and never will be. If it is refused, it cannot be
+/// known whether the change was made, and [`CounterEnd::Unknown`] says so. No change is made twice.
 ///
-/// A counter without a znode, or with an empty one, is at zero. A change creates it with the number;
-/// where its parent is missing, too, empty at first.
+/// A counter without a znode, or with an empty one, is at zero. A change creates the znode with the
+/// number; if its parent is missing, too, empty at first.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CounterChange {
     format: CounterFormat,
@@ -35,71 +35,72 @@ pub struct CounterChange {
     steps: u32,
 }
 
-/// What to do with a counter.
+/// The operation on a counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CounterOp {
     /// Reads it.
     Get,
-    /// Adds this, which may be negative.
+    /// Adds this number, which may be negative.
     Add(i64),
-    /// Replaces one number by another, if it is the one.
+    /// Replaces one number by another, if it is the expected one.
     CompareAndSet {
-        /// What it has to be.
+        /// The expected number.
         expected: i64,
-        /// What it is to be.
+        /// The new number.
         new: i64,
     },
 }
 
-/// What has become of it. Told once.
+/// The outcome. Reported once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CounterEnd {
-    /// It was read.
+    /// The counter was read.
     Value(i64),
-    /// It was changed, by this change alone.
+    /// Only this change has changed the counter.
     Changed {
-        /// What it was before.
+        /// The number before.
         before: i64,
-        /// What it was then.
+        /// The number after it.
         after: i64,
     },
-    /// It is another number than the expected one, and was not changed.
+    /// The counter is not at the expected number, and was not changed.
     Differs {
-        /// What it is.
+        /// The number.
         actual: i64,
     },
-    /// It was changed to this, or not: the reply was lost, and another client has written since.
+    /// The counter was changed to this, or not: the reply was lost, and another client has written
+    /// since.
     Unknown {
-        /// What it was to be.
+        /// The number that it was to have.
         after: i64,
     },
-    /// The change was given up. If its write was on its way, it may be made.
+    /// The change was given up. If its write was on its way, it may still be made.
     Withdrawn,
-    /// It ended for this reason, unchanged.
+    /// It failed, and the counter is unchanged.
     Failed(CounterFailure),
 }
 
-/// Why a counter is not read or changed.
+/// Why a counter was not read or changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
 #[non_exhaustive]
 pub enum CounterFailure {
-    /// The data of the znode is no number in this format.
+    /// The data of the znode is not a number in this format.
     #[error(transparent)]
     NotANumber(#[from] NotANumber),
     /// The number would be too large for its format.
     #[error(transparent)]
     Overflow(#[from] CounterOverflow),
-    /// The znode was written so often that its version is -1, with which a server writes whatever the
-    /// version is. One more write, by any client, ends that.
+    /// The znode was written so often that its version is -1. With this version a server writes
+    /// whatever the real version is. One more write, by any client, ends that.
     #[error("the version of the counter is -1, which no write can ask for")]
     VersionUnusable,
     /// The server refused a request, with this error code.
     #[error("the server refused a request of the counter, with error code {0}")]
     Rejected(i32),
-    /// A reply does not decode, or is larger than what the driver keeps.
+    /// A reply does not decode, or is larger than the driver keeps.
     #[error("a reply cannot be read, or is larger than this client keeps")]
     UnreadableReply,
-    /// The driver answered a command with what belongs to another one.
+    /// The driver answered a command with the reply to another one.
     #[error("the reply does not belong to the request")]
     UnexpectedReply,
 }
@@ -115,7 +116,7 @@ enum Link {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Stage {
     Reading,
-    /// The node with its parents, without data.
+    /// It creates the node with its parents, without data.
     CreatingNode,
     Changing {
         change: Change,
@@ -139,7 +140,7 @@ struct Change {
     at: At,
 }
 
-/// What is written.
+/// The target of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum At {
     /// A znode that does not exist yet.
@@ -149,7 +150,7 @@ enum At {
 }
 
 impl CounterChange {
-    /// One that has not been connected yet.
+    /// Makes an operation that has not been connected yet.
     pub const fn new(format: CounterFormat, op: CounterOp) -> Self {
         Self { format, op, stage: Stage::Reading, link: Link::Down, steps: 0 }
     }

@@ -1,10 +1,11 @@
-//! The double barrier: so many participants begin together, and end together.
+//! The double barrier: a number of participants begin together, and end together.
 //!
-//! Each participant has an ephemeral znode, the *entry*, below the barrier's node; `ready`, another
-//! child, stands from the moment at which enough have entered until all of them have left: that is a
-//! *round*. The node's version counts the openings and the ends of rounds: each is a transaction that
-//! writes to the node, and an entry is created by one that checks its version. So no entry is created
-//! while a round is under way, no round is ended twice, and `ready` is never that of an earlier one.
+//! Each participant has an ephemeral znode, the *entry*, below the barrier's node. Another child,
+//! `ready`, exists from the moment at which enough have entered until all of them have left: that
+//! is a *round*. The node's version counts the openings and the ends of rounds: each is a
+//! transaction that writes to the node, and the transaction that creates an entry checks the
+//! version. So no entry is created while a round is under way, no round is ended twice, and `ready`
+//! never belongs to an earlier round.
 
 mod entering;
 mod gathering;
@@ -32,12 +33,12 @@ use stage::{Answer, Entering, Gathering, Leaving, Next, OwnWatch, Stage, Step};
 pub use options::{DoubleBarrierOptions, WhenUnderWay};
 pub use told::{DoubleBarrierEnd, DoubleBarrierNotice, DoubleBarrierState};
 
-/// One participant of one round: it enters, is inside once enough have entered, and leaves.
+/// A participant of one round: it enters, is inside once enough have entered, and leaves.
 ///
-/// Feed each event to [`handle_event`](Recipe::handle_event) and carry out what it answers. Inside, it
-/// leaves by [`withdraw`](Recipe::withdraw), and is over once all others have left, too, or are gone;
-/// before that, it gives up by it. By [`Event::Deadline`] one that enters gives up, and one that leaves
-/// no longer waits for the others.
+/// Feed each event to [`handle_event`](Recipe::handle_event) and execute the command that it
+/// returns. [`withdraw`](Recipe::withdraw) makes a participant that is inside leave, and ends once
+/// all others have left, too, or are gone; before that, it gives up. [`Event::Deadline`] makes a
+/// participant that enters give up, and one that leaves stop waiting for the others.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct DoubleBarrier {
     entry: MemberName,
@@ -47,14 +48,14 @@ pub struct DoubleBarrier {
 }
 
 impl DoubleBarrier {
-    /// A participant that has not been connected yet. The id is the name of its entry: random, and
-    /// another one for each participant of each round.
+    /// Makes a participant that has not been connected yet. The id is the name of its entry:
+    /// random, and another one for each participant of each round.
     pub fn new(id: NomineeId, options: DoubleBarrierOptions) -> Self {
         let stage = Stage::Entering(Entering::NEW);
         Self { entry: MemberName::of(id), options, line: Line::new(), stage }
     }
 
-    /// How far it has come.
+    /// Returns its progress.
     pub const fn state(&self) -> DoubleBarrierState {
         match &self.stage {
             Stage::Entering(Entering { step: Step::Blocked(_), .. }) => {
@@ -68,7 +69,7 @@ impl DoubleBarrier {
         }
     }
 
-    /// The name of the entry, also while there is none.
+    /// Returns the name of the entry, even while there is none.
     pub fn entry(&self) -> &str {
         self.entry.as_str()
     }
@@ -132,7 +133,8 @@ impl DoubleBarrier {
         }
     }
 
-    /// No watch stands, and what was in flight may or may not have happened.
+    /// Handles a lost link: no watch is set, and a request in flight may or may not have been
+    /// executed.
     fn link_lost(&mut self, in_flight: Option<Request>) {
         match &mut self.stage {
             Stage::Entering(entering) => entering.link_lost(in_flight),
@@ -143,7 +145,7 @@ impl DoubleBarrier {
         }
     }
 
-    /// The entry is gone with the session.
+    /// Handles a lost session: the entry is gone with it.
     fn session_lost(&mut self) -> Option<DoubleBarrierNotice> {
         let lost = DoubleBarrierEnd::Lost(Cause::SessionExpired);
         let next = match &mut self.stage {
@@ -258,7 +260,7 @@ impl Recipe for DoubleBarrier {
         self.output(notice)
     }
 
-    /// Leaves, once it is inside; before that, gives up, and leaves nothing behind.
+    /// Leaves, if it is inside; otherwise gives up, and leaves nothing behind.
     fn withdraw(&mut self) -> Output<'_, DoubleBarrierNotice> {
         let notice = self.depart(BarrierGaveUp::Withdrawn);
         self.output(notice)

@@ -1,4 +1,4 @@
-//! What a driver tells a recipe.
+//! Events for recipes.
 
 use core::fmt;
 
@@ -6,33 +6,33 @@ use crate::children::Children;
 use crate::id::{SessionId, Token, Version};
 use crate::ticket::Ticket;
 
-/// What happened, for [`Recipe::handle_event`](crate::Recipe::handle_event).
+/// An event, for [`Recipe::handle_event`](crate::Recipe::handle_event).
 #[derive(Debug)]
 pub enum Event<'a> {
     /// The link to a server is up, for the first time or again.
     ///
-    /// Another session than before, without [`SessionExpired`](Self::SessionExpired) in between,
-    /// counts as the expiry of the old one.
+    /// If the session differs from the last one, without [`SessionExpired`](Self::SessionExpired)
+    /// in between, this counts as the expiry of the last one.
     Connected {
         /// The session that the server confirmed.
         session: SessionId,
     },
-    /// The link is down. Each command in flight may or may not have happened, and each watch of
-    /// this recipe is void: the driver forgets them, the recipe reads again.
+    /// The link is down. Each command in flight may or may not have been executed, and all watches
+    /// of this recipe are void: the driver forgets them, and the recipe reads again.
     Disconnected,
     /// The server declared the session dead, and its ephemeral znodes with it.
     SessionExpired,
-    /// The driver's clock passed the lease deadline: from here on another client may lead.
+    /// The driver's clock has passed the lease deadline. From here on another client may lead.
     LeaseLapsed,
-    /// It is time to look whether an event was lost: servers drop the event of a znode that the
-    /// watcher may not read, and take the watch with it (ZOOKEEPER-4799).
+    /// The recipe should look whether an event was lost: servers drop the event of a znode that the
+    /// watcher may not read, and remove the watch (ZOOKEEPER-4799).
     ///
-    /// A follower lists the candidates, a leader reads its own. To be fed seldom, once a minute, say,
-    /// and at random moments, so that clients do not all look at once; to the recipe whose znode a
-    /// heartbeat was refused for; and soon to one that
+    /// A follower lists the candidates, a leader reads its own. Feed this seldom, for example once
+    /// a minute, and at random moments, so that not all clients look at once. Feed it also to the
+    /// recipe of a znode for which a heartbeat was refused, and soon to a recipe that
     /// [`waits_for_look`](crate::Recipe::waits_for_look).
     Look,
-    /// The time has passed that the user gave the recipe. A recipe that was given none ignores it. A
+    /// The deadline of the user has passed. A recipe without a deadline ignores it. A
     /// [`Nominee`](crate::Nominee) that leads steps down: it stands again, behind the others.
     Deadline,
     /// A command was answered.
@@ -42,10 +42,9 @@ pub enum Event<'a> {
         /// The answer.
         result: Result<Reply<'a>, Failure>,
     },
-    /// The watch fired, or was lost, that the command with this ticket left. Either comes at most
-    /// once.
+    /// The watch of the command with this ticket fired, or was lost. Either comes at most once.
     ///
-    /// Changes and replies of one connection must be fed in the order in which they came in.
+    /// Feed changes and replies of one connection in the order in which they came in.
     Changed {
         /// The ticket of the command.
         ticket: Ticket,
@@ -54,15 +53,15 @@ pub enum Event<'a> {
     },
 }
 
-/// The reply to a command that succeeded; each [`Op`](crate::Op) names its own.
+/// The reply to a successful command; each [`Op`](crate::Op) names its own.
 pub enum Reply<'a> {
     /// To [`Op::Create`](crate::Op::Create).
     Created {
-        /// The name, with the number that the server appended if the mode is a sequential one, and
-        /// without the path before it.
+        /// The name, with the server's number if the mode is sequential, and without the path
+        /// before it.
         name: &'a str,
-        /// The znode's metadata, where the server tells it: the reply to `create2` does, which servers
-        /// before 3.5 do not know, and that to `create` does not.
+        /// The znode's metadata, if the reply has it. The reply to `create2`, which servers before
+        /// 3.5 do not know, has it; the reply to `create` does not.
         stat: Option<Stat>,
     },
     /// To [`Op::CreateNode`](crate::Op::CreateNode).
@@ -78,25 +77,25 @@ pub enum Reply<'a> {
         /// Its data.
         data: &'a [u8],
     },
-    /// To [`Op::Exists`](crate::Op::Exists), if the znode does; else the reply is
+    /// To [`Op::Exists`](crate::Op::Exists), if the znode exists; otherwise the reply is
     /// [`Failure::NoNode`].
     Exists(Stat),
     /// To [`Op::Write`](crate::Op::Write).
     Written(Stat),
     /// To [`Op::Delete`](crate::Op::Delete).
     Deleted,
-    /// To [`Op::Multi`](crate::Op::Multi): what became of each part, in order. They are read once.
+    /// To [`Op::Multi`](crate::Op::Multi): the result of each part, in order. It can be read once.
     Committed(&'a mut dyn Iterator<Item = Applied<'a>>),
 }
 
-/// What became of a part of a multi that was applied.
+/// The result of a part of a multi that was applied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Applied<'a> {
     /// The version was the expected one.
     Checked,
     /// A znode was created.
     Created {
-        /// As in [`Reply::Created`].
+        /// The name, as in [`Reply::Created`].
         name: &'a str,
     },
     /// Data was replaced.
@@ -125,34 +124,35 @@ impl fmt::Debug for Reply<'_> {
     }
 }
 
-/// The part of a znode's `Stat` that a recipe looks at.
+/// The part of a znode's `Stat` that recipes use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Stat {
-    /// `ephemeralOwner`: the session that the znode dies with, or `None` if it is not ephemeral.
+    /// `ephemeralOwner`: the session that owns the znode; `None` if the znode is not ephemeral.
     pub owner: Option<SessionId>,
     /// `czxid`.
     pub token: Token,
     /// `version`.
     pub version: Version,
-    /// Of `cversion` and `numChildren`.
+    /// From `cversion` and `numChildren`.
     pub arrivals: Arrivals,
 }
 
-/// Tells whether a child was created below a znode from one look to the next: that is so unless the two are
-/// equal. Children that were deleted do not count.
+/// Shows whether a child was created below a znode between two looks: it was unless the two values
+/// are equal. Deleted children do not count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Arrivals(i32);
 
 impl Arrivals {
-    /// Of the fields of a `Stat`, as they are on the wire. `cversion` counts what was created and what was
-    /// deleted, so the sum is twice what was created.
+    /// Makes it of the fields of a `Stat`, as they are on the wire. `cversion` counts created and
+    /// deleted children, so the sum is twice the number of created ones.
     pub const fn of(cversion: i32, num_children: i32) -> Self {
         Self(cversion.wrapping_add(num_children))
     }
 }
 
 impl Stat {
-    /// The stat with these fields, as they are on the wire, of a znode below which none was created.
+    /// Makes the stat with these fields, as they are on the wire, for a znode below which no child
+    /// was created.
     pub const fn new(ephemeral_owner: i64, czxid: i64, version: i32) -> Self {
         let owner = match ephemeral_owner {
             0 => None,
@@ -166,7 +166,7 @@ impl Stat {
         }
     }
 
-    /// The same, of a znode with these fields.
+    /// Returns the stat of a znode with these fields.
     #[must_use]
     pub const fn with_arrivals(self, arrivals: Arrivals) -> Self {
         Self { arrivals, ..self }
@@ -184,31 +184,31 @@ pub enum Failure {
     BadVersion,
     /// The access list of the znode, or of its parent, does not permit it (-102).
     NoAuth,
-    /// The server has too much to do and did not look at the request (-127).
+    /// The server has too much to do and did not handle the request (-127).
     Throttled,
-    /// The link went down first: the command may or may not have happened (-4).
+    /// The link went down first: the command may or may not have been executed (-4).
     ///
-    /// Means the same as [`Event::Disconnected`]; either of the two, or both in any order, may be
-    /// fed. [`Event::Connected`] must follow before anything more is asked for.
+    /// It means the same as [`Event::Disconnected`]. Feed either of the two, or both in any order.
+    /// [`Event::Connected`] must follow before the recipe asks for anything more.
     ConnectionLoss,
     /// The server refused, with this error code.
     Rejected(i32),
     /// The server applied nothing of a multi, because of one part.
     Aborted {
-        /// Which part, counted from 0.
+        /// The index of the part, counted from 0.
         part: usize,
-        /// The error code: as for the part alone.
+        /// The error code, as for the part alone.
         code: i32,
     },
-    /// There is a reply, but it does not decode, or is larger than what the driver keeps.
+    /// There is a reply, but it does not decode, or is larger than the driver keeps.
     Unreadable,
 }
 
 impl Failure {
-    /// The failure that an error code of the server stands for.
+    /// Returns the failure of a server's error code.
     ///
     /// An expired (-112) or moved (-118) session counts as a lost connection: the server drops the
-    /// connection next, and what then becomes of the session decides.
+    /// connection next, and the next handshake decides about the session.
     pub const fn from_code(code: i32) -> Self {
         match code {
             -101 => Self::NoNode,
@@ -221,8 +221,7 @@ impl Failure {
         }
     }
 
-    /// The error code of the server that it stands for; that of a reply that cannot be read is that of
-    /// a marshalling error (-5).
+    /// Returns the server's error code; for an unreadable reply, that of a marshalling error (-5).
     pub(crate) const fn code(self) -> i32 {
         match self {
             Self::NoNode => -101,
@@ -248,7 +247,7 @@ pub enum Change {
     Data,
     /// A child of the znode was created or deleted.
     Children,
-    /// The watch is gone without having fired, although the connection stands: whatever it would
-    /// have reported may have happened.
+    /// The watch is gone without having fired, although the connection stands. The change that it
+    /// would have reported may have happened.
     Lost,
 }

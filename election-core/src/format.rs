@@ -1,7 +1,7 @@
-//! How the names of contenders are made and read: one value for each library that there is.
+//! The names of contenders: a format for each library.
 //!
-//! A name is `start`, an id, a separator, a label and the number that the server appends. The label
-//! says what the contender wants ([`Access`]); the number alone says which contender was first.
+//! A name is `start`, an id, a separator, a label and the server's number. The label says which
+//! access the contender asks for ([`Access`]); only the number says which contender was first.
 
 mod hand_over;
 mod known;
@@ -19,24 +19,25 @@ use crate::name::{CAPACITY, CandidateName, DIGITS, NameError, Sequence};
 pub use hand_over::HandOverMark;
 pub use layout::{Downgrade, IdInName, Label, Layout, LayoutError, Revocation};
 
-/// How the contenders of an election or a lock are called, and which children are contenders.
+/// The format of the contenders' names in an election or a lock. It also decides which children are
+/// contenders.
 ///
-/// All participants of one election or lock have to use one format: those of two formats do not see
-/// each other, and two would hold at once. A child that [`child`](Self::child) tells as
-/// [`Child::Foreign`] is a sign of such a mix.
+/// All participants of one election or lock have to use one format: contenders of two formats do
+/// not see each other, and two would hold at once. A [`Child::Foreign`] from [`child`](Self::child)
+/// is a sign of such a mix.
 ///
-/// Every format orders contenders by the number that the server appended. Other libraries compare its
-/// ten digits as text, which is the same up to [`Sequence::LAST`]; beyond that nothing is a contender
-/// here ([`Child::Exhausted`]).
+/// Every format orders contenders by the server's number. Other libraries compare its ten digits as
+/// text, which is the same up to [`Sequence::LAST`]; a child beyond that is not a contender here
+/// ([`Child::Exhausted`]).
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Format(&'static Layout);
 
-/// What a child of an election node or a lock is, by its name.
+/// The kind of a child of an election node or a lock, by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Child {
     /// A contender.
     Contender {
-        /// What it wants.
+        /// The access that it asks for.
         access: Access,
         /// Its place in the order.
         sequence: Sequence,
@@ -45,31 +46,33 @@ pub enum Child {
     Exhausted,
     /// The sign that there is nothing to contend for any more.
     Tombstone,
-    /// A sequential znode of another format: it may be a contender that does not see those of this one.
+    /// A sequential znode of another format. It may be a contender that does not see those of this
+    /// one.
     Foreign,
-    /// No contender.
+    /// It is not a contender.
     Other,
 }
 
-/// How a contender clears up a create after its reply was lost.
+/// How a contender clears up a create with a lost reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Recovery {
-    /// By the id of the contender in the name.
+    /// By the contender's id in the name.
     Id,
-    /// By the session in the name, and the znode's owner: a session has one contender in each place.
+    /// By the session in the name, and the znode's owner: a session has one contender in each
+    /// place.
     SessionInName,
-    /// By the znode's owner, and a `czxid` later than those of the contender's earlier znodes: a session
-    /// has one contender in each place. The data is not compared: all that the session owns there is the
-    /// contender's, also what an operator has written to since.
+    /// By the znode's owner, and a `czxid` later than those of the contender's earlier znodes: a
+    /// session has one contender in each place. The data are not compared: every znode of the
+    /// session there is the contender's, even if an operator has written to it since.
     Owner,
 }
 
 impl Format {
-    /// A format of one's own.
+    /// Makes a format of your own.
     ///
     /// # Errors
     ///
-    /// What makes names of this layout ambiguous, or too long to be kept.
+    /// Names of this layout would be ambiguous, or too long.
     pub const fn custom(layout: &'static Layout) -> Result<Self, LayoutError> {
         match layout.check() {
             Ok(()) => Ok(Self(layout)),
@@ -77,12 +80,12 @@ impl Format {
         }
     }
 
-    /// What its names are made of.
+    /// Returns the layout of its names.
     pub const fn layout(self) -> &'static Layout {
         self.0
     }
 
-    /// How a create in doubt is cleared up.
+    /// Returns how a create in doubt is cleared up.
     pub const fn recovery(self) -> Recovery {
         match self.0.id {
             IdInName::Uuid | IdInName::Hex => Recovery::Id,
@@ -91,21 +94,22 @@ impl Format {
         }
     }
 
-    /// The child by which an election node says that its election is ended, in formats in which one can be: in
-    /// that of Curator's leader latch, which elections have, and in those of one's own that name a child.
+    /// Returns the child by which an election node says that its election is ended. Only some
+    /// formats have one: that of Curator's leader latch, which elections have by default, and
+    /// formats of your own that name a child.
     ///
-    /// Curator's latches order children by what follows on `latch-`, so they have it behind all candidates. In
-    /// other formats participants fail at such a child, or take it for one of them.
+    /// Curator's latches order children by the text after `latch-`, so they place it behind all
+    /// candidates. In other formats participants fail at such a child, or take it for one of them.
     pub const fn end_mark(self) -> Option<&'static str> {
         self.0.end_mark
     }
 
-    /// Whether a contender can ask for this access.
+    /// Returns whether a contender can ask for this access.
     pub const fn offers(self, access: Access) -> bool {
         self.0.label(access).is_some()
     }
 
-    /// What the child called `name` is.
+    /// Returns the kind of the child called `name`.
     pub fn child(self, name: &str) -> Child {
         let digits = name.bytes().rev().take_while(u8::is_ascii_digit).count();
         let (before, digits) = name.split_at(name.len() - digits);
@@ -129,7 +133,7 @@ impl Format {
     ///
     /// # Errors
     ///
-    /// [`NameError`] if it is none, or cannot be kept.
+    /// [`NameError`] if it is not a contender's name, or cannot be kept.
     pub fn parse(self, name: &str) -> Result<CandidateName, NameError> {
         match self.child(name) {
             Child::Contender { .. } => CandidateName::new(name),
@@ -138,9 +142,9 @@ impl Format {
         }
     }
 
-    /// The rule of a queue for [`place`](crate::place::place): the number of the child called `name`, if
-    /// it cannot hold together with a contender that has this access. A reader is not in the way of
-    /// another reader.
+    /// Applies the rule of a queue for [`place`](crate::place::place): returns the number of the
+    /// child called `name`, if it cannot hold together with a contender with this access. A reader
+    /// is not in the way of another reader.
     pub fn rival(self, own: Access, name: &str) -> Option<Sequence> {
         match self.child(name) {
             Child::Contender { access, sequence } if access.excludes(own) => Some(sequence),
@@ -148,8 +152,8 @@ impl Format {
         }
     }
 
-    /// Whether the end of the contender called `name` leaves nothing in the way of one with this
-    /// access: a writer may leave a reader with its own number behind.
+    /// Returns whether the end of the contender called `name` leaves nothing in the way of a
+    /// contender with this access: a writer may leave a reader with its own number.
     pub(crate) fn goes_for_good(self, own: Access, name: &str) -> bool {
         match (self.0.downgrade, own, self.child(name)) {
             (Downgrade::None, _, _) | (_, Access::Shared, _) => true,
@@ -160,9 +164,9 @@ impl Format {
         }
     }
 
-    /// What a driver appends to the node's path to create a contender with this id and access, by its
-    /// create number `attempt`. `None` if the format has no id of that kind in its names, or does not
-    /// offer the access.
+    /// Returns what a driver appends to the node's path to create a contender with this id and
+    /// access, by its create number `attempt`. `None` if the names of the format have no such id,
+    /// or the format does not offer the access.
     pub const fn prefix(
         self,
         access: Access,
@@ -177,8 +181,9 @@ impl Format {
         }
     }
 
-    /// What a driver appends to the node's path to create a contender with this access in this session.
-    /// `None` if the format has ids of contenders in its names, or does not offer the access.
+    /// Returns what a driver appends to the node's path to create a contender with this access in
+    /// this session. `None` if the names of the format have ids of contenders, or the format does
+    /// not offer the access.
     pub const fn session_prefix(
         self,
         access: Access,
@@ -192,8 +197,8 @@ impl Format {
         Some(CandidatePrefix { format: self, access, mark })
     }
 
-    /// Whether `name` was created under this id, by any attempt, in this session or another; also
-    /// where it ends in a number that the server gives more than once.
+    /// Returns whether `name` was created under this id, by any attempt, in this session or
+    /// another; also if it ends in a number that the server gives more than once.
     pub fn owns(self, id: NomineeId, name: &str) -> bool {
         let Some((text, _)) = self.id_text(name) else {
             return false;
@@ -204,7 +209,8 @@ impl Format {
         looks_own && self.0.id.read(text).is_some_and(|made| id.is_of_one_nominee_with(made))
     }
 
-    /// The id in a name that a server made of a prefix of this format, as text, and what it is for.
+    /// Returns the id, as text, in a name that a server made of a prefix of this format, with the
+    /// access.
     fn id_text(self, name: &str) -> Option<(&str, Access)> {
         let layout = self.0;
         let rest = name.strip_prefix(layout.start)?;
@@ -251,12 +257,13 @@ impl fmt::Debug for Format {
     }
 }
 
-/// What a driver appends to a node's path to create a contender, and the server then completes with
-/// the sequence: displays as `_c_<uuid>-latch-`, say.
+/// The text that a driver appends to a node's path to create a contender; the server appends the
+/// sequence. It displays, for example, as `_c_<uuid>-latch-`.
 ///
-/// Where a format has ids, that is the contender's with the number of the attempt added to its last four
-/// bytes, so that no two znodes of a contender ever have one name, also where the node is deleted and counts from
-/// zero again: a write that is guarded by the name of one is not let through by another.
+/// If a format has ids, it has the contender's id with the number of the attempt added to its last
+/// four bytes. So no two znodes of a contender ever have one name, even if the node is deleted and
+/// counts from zero again. A write that is guarded by the name of one therefore never passes by
+/// another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CandidatePrefix {
     format: Format,
@@ -264,7 +271,7 @@ pub struct CandidatePrefix {
     mark: Mark,
 }
 
-/// What stands in a name at the place of the id.
+/// The text in a name at the place of the id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Mark {
     Id(NomineeId),
@@ -273,7 +280,7 @@ enum Mark {
 }
 
 impl CandidatePrefix {
-    /// Of a format that offers the access.
+    /// Makes the prefix. The format has to offer the access.
     pub(crate) const fn new(
         format: Format,
         access: Access,
@@ -288,8 +295,8 @@ impl CandidatePrefix {
         Self { format, access, mark }
     }
 
-    /// Whether the server made `name` of this prefix, or can have: without an id there is no telling it
-    /// from that of another contender.
+    /// Returns whether the server made `name` of this prefix, or may have: without an id the name
+    /// may be another contender's.
     pub(crate) fn begins(self, name: &str) -> bool {
         if let Mark::Id(own) = self.mark {
             return self.format.id_text(name).is_some_and(|(id, access)| {
@@ -306,7 +313,7 @@ impl CandidatePrefix {
         })
     }
 
-    /// The data that the format prescribes.
+    /// Returns the data that the format prescribes.
     pub(crate) const fn prescribed_data(self) -> Option<&'static [u8]> {
         self.format.0.data
     }
@@ -326,8 +333,8 @@ impl fmt::Display for CandidatePrefix {
     }
 }
 
-/// The beginning of all names that a contender can [own](Format::owns), in lower case: what is before
-/// the id, and the part of that which is the same in all of them.
+/// The beginning of all names that a contender can [own](Format::owns), in lower case: the text
+/// before the id, and the part of the id that is the same in all of them.
 pub(crate) struct IdPrefix(String<CAPACITY, u8>);
 
 impl IdPrefix {
@@ -345,14 +352,14 @@ impl IdPrefix {
         Self(prefix)
     }
 
-    /// Without regard to the case, as uuids are read.
+    /// Compares without regard to the case, as uuids are read.
     pub(crate) fn begins(&self, name: &str) -> bool {
         let own = self.0.as_bytes();
         name.as_bytes().get(..own.len()).is_some_and(|start| start.eq_ignore_ascii_case(own))
     }
 
-    /// Whether all names that begin so come after this one
-    /// [in order](crate::children::Order::ByName).
+    /// Returns whether all names with this beginning come after this one [in
+    /// order](crate::children::Order::ByName).
     pub(crate) fn comes_after(&self, name: &str) -> bool {
         let lower_case = name.bytes().map(|byte| byte.to_ascii_lowercase());
         lower_case.lt(self.0.bytes())
@@ -360,15 +367,15 @@ impl IdPrefix {
 }
 
 impl NomineeId {
-    /// The start of the name of the znode that a nominee's create number `attempt` makes, in the format
+    /// Returns the start of the name of a nominee's znode by create number `attempt`, in the format
     /// of Curator's leader latch.
     pub const fn candidate_prefix(self, attempt: u32) -> CandidatePrefix {
         let (format, access) = (Format::curator_latch(), Access::Exclusive);
         CandidatePrefix { format, access, mark: Mark::Id(self.plus(attempt)) }
     }
 
-    /// Whether `name` was created under this id, by any attempt, in this session or another, in the
-    /// format of Curator's leader latch.
+    /// Returns whether `name` was created under this id, by any attempt, in this session or
+    /// another, in the format of Curator's leader latch.
     pub fn owns(self, name: &str) -> bool {
         Format::curator_latch().owns(self, name)
     }
@@ -380,15 +387,15 @@ impl CandidateName {
     ///
     /// # Errors
     ///
-    /// [`NameError`] if it is no candidate's, or cannot be kept.
+    /// [`NameError`] if it is not a candidate's name, or cannot be kept.
     pub fn parse(name: &str) -> Result<Self, NameError> {
         Format::curator_latch().parse(name)
     }
 
-    /// The sequence of the candidate called `name`, or `None` if it is no candidate.
+    /// Returns the sequence of the candidate called `name`, or `None` if it is not a candidate.
     ///
-    /// The rule of an election for [`place`](crate::place::place). It stores nothing, so a name
-    /// of any length counts.
+    /// This is the rule of an election for [`place`](crate::place::place). It stores nothing, so a
+    /// name of any length counts.
     pub fn sequence_of(name: &str) -> Option<Sequence> {
         Format::curator_latch().rival(Access::Exclusive, name)
     }

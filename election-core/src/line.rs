@@ -1,17 +1,17 @@
-//! One request at a time, over lost connections: what the recipes that have no queue stand on.
+//! One request at a time, over lost connections: the base of recipes without a queue.
 
 use crate::event::Failure;
 use crate::id::SessionId;
 use crate::ticket::{Incarnation, Ticket};
 
-/// What a recipe knows of its link, and the request that awaits its reply.
+/// The state of a recipe's link, and the request that waits for its reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Line<Q> {
     link: Link<Q>,
     steps: Steps,
 }
 
-/// How many requests there were: each has a ticket of its own.
+/// Counts the requests: each has a ticket of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Steps(u32);
 
@@ -35,15 +35,15 @@ enum Awaits<Q> {
         ticket: Ticket,
         request: Q,
     },
-    /// The answer to a request that the recipe has gone on from.
+    /// The recipe has gone on from this request.
     Ignored {
         ticket: Ticket,
     },
-    /// The server did not look at the last request: it is asked again at the next look.
+    /// The server did not handle the last request; it is sent again at the next look.
     Look,
 }
 
-/// Which session a link came up in.
+/// The session in which a link came up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Joined {
     /// The first one, or the one after an expiry that was told.
@@ -71,7 +71,8 @@ impl<Q: Copy> Line<Q> {
         joined
     }
 
-    /// Whether the link was up. What was in flight may or may not have happened.
+    /// Notes the loss of the link, and returns whether it was up. A request in flight may or may
+    /// not have been executed.
     pub(crate) fn lost(&mut self) -> bool {
         let Link::Up { session, .. } = self.link else {
             return false;
@@ -80,7 +81,7 @@ impl<Q: Copy> Line<Q> {
         true
     }
 
-    /// Whether there was a session.
+    /// Notes the end of the session, and returns whether there was one.
     pub(crate) fn expired(&mut self) -> bool {
         let link = core::mem::replace(&mut self.link, Link::Unconnected);
         !matches!(link, Link::Unconnected)
@@ -93,8 +94,8 @@ impl<Q: Copy> Line<Q> {
         }
     }
 
-    /// The request that this is the reply to, if it is still awaited. One that the server did not look
-    /// at is none.
+    /// Returns the request of this reply, if the recipe still waits for it. The reply to a request
+    /// that the server did not handle does not count.
     pub(crate) fn answered<R>(&mut self, ticket: Ticket, result: &Result<R, Failure>) -> Option<Q> {
         let Link::Up { awaits, .. } = &mut self.link else {
             return None;
@@ -116,7 +117,7 @@ impl<Q: Copy> Line<Q> {
         }
     }
 
-    /// Whether this is the ticket of what is in flight, awaited or not.
+    /// Returns whether this is the ticket of the request in flight, awaited or not.
     pub(crate) fn is_in_flight(&self, ticket: Ticket) -> bool {
         matches!(
             self.link,
@@ -127,7 +128,7 @@ impl<Q: Copy> Line<Q> {
         )
     }
 
-    /// The request that awaits its reply.
+    /// Returns the request that waits for its reply.
     pub(crate) const fn in_flight(&self) -> Option<(Ticket, Q)> {
         match self.link {
             Link::Up { awaits: Awaits::Answer { ticket, request }, .. } => Some((ticket, request)),
@@ -135,8 +136,8 @@ impl<Q: Copy> Line<Q> {
         }
     }
 
-    /// The recipe goes on: what is in flight is not what it asks for any more. The next request waits
-    /// for its reply all the same, so that it is executed behind it.
+    /// Goes on from the request in flight. The next request still waits for its reply, so that it
+    /// is executed after it.
     pub(crate) fn ignore(&mut self) {
         if let Link::Up { awaits, .. } = &mut self.link {
             match *awaits {
@@ -147,7 +148,7 @@ impl<Q: Copy> Line<Q> {
         }
     }
 
-    /// Lets a request be sent again that the server did not look at.
+    /// Allows to send again a request that the server did not handle.
     pub(crate) fn ask_again(&mut self) {
         if let Link::Up { awaits: awaits @ Awaits::Look, .. } = &mut self.link {
             *awaits = Awaits::Nothing;
@@ -158,7 +159,7 @@ impl<Q: Copy> Line<Q> {
         matches!(self.link, Link::Up { awaits: Awaits::Look, .. })
     }
 
-    /// The ticket for a request, if one can be sent now.
+    /// Returns the ticket for a request, if one can be sent now.
     pub(crate) fn ask(&mut self, request: Q) -> Option<Ticket> {
         let Link::Up { awaits: awaits @ Awaits::Nothing, .. } = &mut self.link else {
             return None;

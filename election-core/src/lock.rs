@@ -1,9 +1,9 @@
-//! The lock and the shared lock: a contender that holds until it lets go, or loses it.
+//! The lock and the shared lock: a contender that holds until it releases, or loses the lock.
 //!
-//! A lock is held as an election is led: the contender's znode is created, verified and watched, and
-//! waits for the next lower one that is in its way. So the machine is the nominee's, in another
-//! [`Format`], and what is told is said of locks. What differs: a reader waits for writers only, a
-//! contender may leave instead of waiting, and one that has lost what it held ends.
+//! A lock is held as an election is led: the contender's znode is created, verified and watched,
+//! and waits for the next lower one in its way. So the machine is the nominee's, in another
+//! [`Format`], with reports about locks. The differences: a reader waits only for writers, a
+//! contender may give up instead of waiting, and one that has lost the lock ends.
 
 mod downgrade;
 mod exchange;
@@ -32,41 +32,42 @@ use revocation::{Heard, Shown};
 pub use revocation::{REVOKE_REQUEST, is_revoke_request};
 pub use told::{GaveUp, LockEnd, LockFailure, LockNotice, LockState};
 
-/// One acquisition of a lock: it contends from the start, holds the lock once it is its turn, and ends
-/// when it lets go of it or loses it.
+/// One acquisition of a lock: it contends from the start, holds the lock once it is its turn, and
+/// ends when it releases or loses the lock.
 ///
-/// Feed each event to [`handle_event`](Recipe::handle_event) and carry out what it answers. The lock is
-/// released by [`withdraw`](Recipe::withdraw), which a contender that waits gives up with. Two
-/// acquisitions, of one session or of several, are two contenders with two ids: it is not reentrant. In a
-/// format without ids a session has one contender at a node, as [`Nominee::in_format`] says.
+/// Feed each event to [`handle_event`](Recipe::handle_event) and execute the command that it
+/// returns. [`withdraw`](Recipe::withdraw) releases the lock, or gives up waiting. Two
+/// acquisitions, of one session or of several, are two contenders with two ids: the lock is not
+/// reentrant. In a format without ids a session has one contender at a node, as
+/// [`Nominee::in_format`] says.
 ///
-/// A contender whose znode is lost while it waits contends again, at the end of the queue. One that
-/// has held the lock does not: what it protected may have changed.
+/// A contender that loses its znode while it waits contends again, at the end of the queue. A
+/// contender that has held the lock does not: what the lock protected may have changed.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Lock {
     contender: Nominee,
-    /// Why it ends, if it ends without having held the lock.
+    /// The reason of its end, if it ends without having held the lock.
     gives_up: GaveUp,
     heard: Heard,
     exchange: Option<Exchange>,
-    /// Of a reader that was a writer: the token that it goes on with.
+    /// The token that a reader has kept from its time as a writer.
     kept: Option<Token>,
 }
 
-/// How a lock is contended for.
+/// How to contend for a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct LockOptions {
-    /// How the contenders are called; all of one lock have to have one format.
+    /// The format of the contenders; all contenders for one lock need the same one.
     pub format: Format,
-    /// What is wanted.
+    /// The access to ask for.
     pub access: Access,
-    /// What follows when the lock is not free.
+    /// What happens if the lock is not free.
     pub when_busy: WhenBusy,
-    /// What follows when the lock's node does not exist.
+    /// What happens if the lock's node does not exist.
     pub node: ElectionNode,
 }
 
-/// What follows when a lock is not free.
+/// What happens if a lock is not free.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum WhenBusy {
     /// The contender waits for its turn, until [`Event::Deadline`] at most.
@@ -76,7 +77,7 @@ pub enum WhenBusy {
     GiveUp,
 }
 
-/// A lock cannot be contended for in this format.
+/// Why a lock cannot be contended for in this format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
 #[non_exhaustive]
 pub enum LockFormatError {
@@ -86,22 +87,25 @@ pub enum LockFormatError {
 }
 
 impl LockOptions {
-    /// A lock that one client holds at a time, in the format of Curator's `InterProcessMutex`.
+    /// Returns options of a lock that one client holds at a time, in the format of Curator's
+    /// `InterProcessMutex`.
     pub const fn exclusive() -> Self {
         Self::new(Format::curator_lock(), Access::Exclusive)
     }
 
-    /// The lock of a writer, in the format of Curator's `InterProcessReadWriteLock`: it is held alone.
+    /// Returns options of a writer's lock, held alone, in the format of Curator's
+    /// `InterProcessReadWriteLock`.
     pub const fn write() -> Self {
         Self::new(Format::curator_read_write(), Access::Exclusive)
     }
 
-    /// The lock of a reader, in the same format: it is held together with other readers.
+    /// Returns options of a reader's lock, held together with other readers, in the same format.
     pub const fn read() -> Self {
         Self::new(Format::curator_read_write(), Access::Shared)
     }
 
-    /// A lock that is waited for, at a node that is created as a persistent one where it is missing.
+    /// Returns options of a lock that is waited for, with a missing node created as a persistent
+    /// one.
     const fn new(format: Format, access: Access) -> Self {
         let node = ElectionNode::Create(crate::policy::NodeKind::Persistent);
         Self { format, access, when_busy: WhenBusy::Wait, node }
@@ -109,11 +113,11 @@ impl LockOptions {
 }
 
 impl Lock {
-    /// A contender that has not been connected yet.
+    /// Makes a contender that has not been connected yet.
     ///
     /// # Errors
     ///
-    /// What the format lacks.
+    /// The format does not offer what the options ask for.
     pub fn new(id: NomineeId, options: LockOptions) -> Result<Self, LockFormatError> {
         let LockOptions { format, access, when_busy, node } = options;
         if !format.offers(access) {
@@ -131,7 +135,7 @@ impl Lock {
         Ok(Self { contender, gives_up, heard: Heard::Nothing, exchange: None, kept: None })
     }
 
-    /// What the contender is at the moment.
+    /// Returns the present state of the contender.
     pub fn state(&self) -> LockState<'_> {
         match self.contender.role() {
             Role::Connecting => LockState::Connecting,
@@ -145,28 +149,28 @@ impl Lock {
         }
     }
 
-    /// The own znode, from the reply to its creation until it is deleted or lost.
+    /// Returns the contender's znode, from the reply to its creation until it is deleted or lost.
     pub fn znode(&self) -> Option<&CandidateName> {
         self.contender.candidate()
     }
 
-    /// The sequential znode of another format that [`LockNotice::ForeignChild`] told of last.
+    /// Returns the sequential znode of another format in the last [`LockNotice::ForeignChild`].
     pub fn foreign_child(&self) -> Option<&str> {
         self.contender.foreign_child()
     }
 
-    /// The id that was given at the start.
+    /// Returns the id of the acquisition.
     pub fn id(&self) -> NomineeId {
         self.contender.id()
     }
 
-    /// How its contenders are called.
+    /// Returns the format of its contenders.
     pub const fn format(&self) -> Format {
         self.contender.contest().format
     }
 
-    /// What is wanted of the lock: what it may be used for. A writer that is about to become a reader
-    /// shares it already.
+    /// Returns the access of the contender, which says what the lock may be used for. A writer that
+    /// is about to become a reader already shares it.
     pub const fn access(&self) -> Access {
         match self.exchange {
             None => self.contender.contest().access,
@@ -174,17 +178,17 @@ impl Lock {
         }
     }
 
-    /// Which znode of this acquisition is the current one.
+    /// Returns which znode of this acquisition is the current one.
     pub fn incarnation(&self) -> Incarnation {
         self.contender.incarnation()
     }
 
-    /// How many znodes this acquisition has asked for: no two of them have one name.
+    /// Returns how many znodes this acquisition has asked for. No two of them have one name.
     pub fn attempts(&self) -> u32 {
         self.contender.attempts()
     }
 
-    /// The token of what is held by a znode with this `czxid`.
+    /// Returns the token of a holding by a znode with this `czxid`.
     fn token(&self, znode: Token) -> Token {
         self.kept.unwrap_or(znode)
     }
@@ -196,7 +200,7 @@ impl Lock {
         }
     }
 
-    /// Gives up for this reason, unless that was done before.
+    /// Gives up for this reason, unless it has given up before.
     fn give_up(&mut self, reason: GaveUp) -> Output<'_, LockNotice> {
         if self.phase() == Phase::Standing && self.hold() == Hold::None {
             self.gives_up = reason;
@@ -233,8 +237,8 @@ impl Recipe for Lock {
         Output { command, notice }
     }
 
-    /// Releases the lock, or gives up waiting for it. It is not held from this call on; its znode is
-    /// deleted, after a reconnect if need be; then [`LockNotice::Ended`] follows.
+    /// Releases the lock, or gives up waiting for it. It is not held from this call on. Its znode
+    /// is deleted, after a reconnect if necessary; then [`LockNotice::Ended`] follows.
     fn withdraw(&mut self) -> Output<'_, LockNotice> {
         self.give_up(GaveUp::Withdrawn)
     }

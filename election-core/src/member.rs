@@ -1,9 +1,9 @@
-//! A member of a group: an ephemeral znode of its own, which is made again when it is lost.
+//! A member of a group: an ephemeral znode of its own, which is created again when it is lost.
 //!
-//! The znode is the member's if its `ephemeralOwner` is the session that the member stands by. A create
-//! that is refused because the znode exists was committed by a quorum, so the look that follows is not
-//! older than the refusal; the same create is sent again after a lost connection, and its reply, or that
-//! look, says what has become of the first.
+//! The znode is the member's if its `ephemeralOwner` is the member's session. A quorum commits the
+//! refusal of a create because the znode exists, so the next look is not older than the refusal.
+//! The same create is sent again after a lost connection; its reply, or that look, shows what
+//! happened to the first one.
 
 mod joining;
 mod leaving;
@@ -29,11 +29,11 @@ use stage::{Former, Join, Joining, Leave, Leaving, OwnWatch, Shown, Stage, Stand
 pub use options::{MemberOptions, NameOrigin, WhenEvicted, WhenTaken};
 pub use told::{MemberEnd, MemberFailure, MemberNotice, MemberState, NameOwner};
 
-/// One member of a group, from its joining to its end.
+/// A member of a group, from joining to its end.
 ///
-/// Feed each event to [`handle_event`](Recipe::handle_event) and carry out what it answers. It leaves by
-/// [`withdraw`](Recipe::withdraw). `N` is its name, `D` its data; after [`set_data`](Self::set_data),
-/// feed [`Event::Deadline`], upon which the znode is written.
+/// Feed each event to [`handle_event`](Recipe::handle_event) and execute the command that it
+/// returns. It leaves by [`withdraw`](Recipe::withdraw). `N` is its name, `D` its data. After
+/// [`set_data`](Self::set_data), feed [`Event::Deadline`]; the znode is then written.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Member<N, D> {
     name: N,
@@ -46,13 +46,13 @@ pub struct Member<N, D> {
 }
 
 impl<N, D> Member<N, D> {
-    /// A member that has not been connected yet.
+    /// Makes a member that has not been connected yet.
     pub const fn new(name: N, data: D, options: MemberOptions) -> Self {
         let (stage, shown, former) = (Stage::Joining(Joining::NEW), Shown::Due, Former::NONE);
         Self { name, data, options, line: Line::new(), stage, shown, former }
     }
 
-    /// How far it has come.
+    /// Returns its progress.
     pub const fn state(&self) -> MemberState {
         match self.stage {
             Stage::Joining(_) => MemberState::Joining,
@@ -63,22 +63,22 @@ impl<N, D> Member<N, D> {
         }
     }
 
-    /// Its name, also while it has no znode.
+    /// Returns its name, even while it has no znode.
     pub const fn name(&self) -> &N {
         &self.name
     }
 
-    /// The data that was set last.
+    /// Returns the data that were set last.
     pub const fn data(&self) -> &D {
         &self.data
     }
 
-    /// Whether its znode stands with that data, as far as is known.
+    /// Returns whether its znode exists with those data, as far as is known.
     pub const fn shows_data(&self) -> bool {
         matches!((&self.stage, self.shown), (Stage::Standing(_), Shown::Written))
     }
 
-    /// Replaces the data, and returns what it was. The znode is written with the next event.
+    /// Replaces the data, and returns the earlier data. The znode is written with the next event.
     pub const fn set_data(&mut self, data: D) -> D {
         self.shown = Shown::Due;
         core::mem::replace(&mut self.data, data)
@@ -201,7 +201,8 @@ impl<N, D> Member<N, D> {
         }
     }
 
-    /// No watch stands, and what was in flight may or may not have happened.
+    /// Handles a lost link: no watch is set, and a request in flight may or may not have been
+    /// executed.
     fn link_lost(&mut self, in_flight: Option<Request>) {
         if self.shown == Shown::Sent {
             self.shown = Shown::Due;
@@ -221,7 +222,7 @@ impl<N, D> Member<N, D> {
         }
     }
 
-    /// The znode is gone with the session, says the server.
+    /// Handles the end of the session, with its znode.
     fn session_lost(&mut self) -> Option<MemberNotice> {
         self.shown = Shown::Due;
         match self.stage {
@@ -405,7 +406,7 @@ impl<N: AsRef<str>, D: AsRef<[u8]>> Recipe for Member<N, D> {
         self.output(notice)
     }
 
-    /// Leaves: its znode is removed, where one stands or may stand.
+    /// Leaves: removes its znode, if it exists or may exist.
     fn withdraw(&mut self) -> Output<'_, MemberNotice> {
         let notice = self.depart();
         self.output(notice)

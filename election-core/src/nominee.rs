@@ -1,10 +1,12 @@
 //! The election: one nomination, from its first create to its end.
 //!
-//! Three rules carry the machine. The command is a function of the state, so that a retry is
-//! entering the state again and nothing is asked for without a stimulus. One request is in
-//! flight at a time, and an answer that the state no longer waits for is dropped. Leadership is a
-//! state of its own, which can be entered only with a token, from an own znode that was verified
-//! and is watched on this connection.
+//! Three rules carry the machine:
+//!
+//! - The command is a function of the state. So a retry is entering the state again, and the
+//!   machine asks for nothing without a stimulus.
+//! - One request is in flight at a time. An answer that the state no longer waits for is dropped.
+//! - Leadership is a state of its own. It can be entered only with a token, from the nominee's own
+//!   znode that was verified and is watched on this connection.
 
 mod contest;
 mod crowd;
@@ -60,11 +62,12 @@ const BEFORE_ALL: Token = Token::new(i64::MIN);
 /// One nomination in one election.
 ///
 /// It wants a candidate znode from the start: the first [`Event::Connected`] makes it create one.
-/// Feed each event to [`handle_event`](Recipe::handle_event) and carry out what it answers. Two
-/// nominations, of one session or of several, are two nominees with two ids.
+/// Feed each event to [`handle_event`](Recipe::handle_event) and execute the command that it
+/// returns. Two nominations, of one session or of several, are two nominees with two ids.
 ///
-/// A nominee waits for two watches at most: on its own znode and on its predecessor's. Losing a
-/// candidate leaves the one on its predecessor behind; see [`awaits_change`](Recipe::awaits_change).
+/// A nominee waits for two watches at most: on its own znode and on its predecessor's. When it
+/// loses a candidate, the watch on the predecessor remains; see
+/// [`awaits_change`](Recipe::awaits_change).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Nominee {
     id: NomineeId,
@@ -84,22 +87,22 @@ pub struct Nominee {
 }
 
 impl Nominee {
-    /// A nominee that has not been connected yet.
+    /// Makes a nominee that has not been connected yet.
     pub const fn new(id: NomineeId, policy: Policy) -> Self {
         Self::entering(id, 0, policy, Entering::FIRST)
     }
 
-    /// A nominee that has not been connected yet, and goes on for an earlier one with the same id,
-    /// which another process has given up together with its session.
+    /// Makes a nominee that has not been connected yet, and continues for an earlier one with the
+    /// same id. Another process has given that one up together with its session.
     ///
-    /// It looks for a candidate first. One that belongs to the session is adopted where it stands,
-    /// with its token, so that a leader stays the leader; one that does not is deleted; without any
-    /// it creates one. Withdrawn, it deletes what the earlier nominee has left. The earlier one
-    /// must take no more events: two nominees with one id in one session would share a candidate,
-    /// and both lead by it.
+    /// It looks for a candidate first. It adopts one of its session, with its token, so a leader
+    /// stays the leader; it deletes one of another session; and without any it creates one.
+    /// Withdrawn, it deletes what the earlier nominee has left. The earlier one must take no more
+    /// events: two nominees with one id in one session would share a candidate, and both lead by
+    /// it.
     ///
-    /// Its creates are counted from `attempts`: what the earlier one has reached
-    /// ([`attempts`](Self::attempts)), or, where that is not known, a random number.
+    /// It counts its creates from `attempts`: the number of the earlier one
+    /// ([`attempts`](Self::attempts)), or, if that is not known, a random number.
     pub const fn returning(id: NomineeId, attempts: u32, policy: Policy) -> Self {
         Self::entering(id, attempts, policy, Entering::RETURNING)
     }
@@ -120,39 +123,40 @@ impl Nominee {
         }
     }
 
-    /// The same nominee, which has not been connected yet, in another format than that of Curator's leader
-    /// latch. All participants of an election have to use one.
+    /// Returns the same nominee, which has not been connected yet, in another format than that of
+    /// Curator's leader latch. All participants of an election have to use one format.
     ///
-    /// In a format whose names have no id ([`Recovery`](crate::Recovery)), a session has one nomination at
-    /// an election node, and that owns all that the session has there: a znode that is not its candidate is
-    /// deleted as a ghost. It is for the driver to see to that, also while a nominee that has ended removes
-    /// its znode. A nominee that [returns](Self::returning) adopts the znode of its session, whatever id
-    /// the earlier one had.
+    /// In a format without ids ([`Recovery`](crate::Recovery)), a session has one nomination at an
+    /// election node, which owns all znodes of the session there: it deletes one that is not its
+    /// candidate as a ghost. The driver has to make sure that there is only one, even while a
+    /// nominee that has ended removes its znode. A nominee that [returns](Self::returning) adopts
+    /// the znode of its session, whatever id the earlier one had.
     #[must_use]
     pub const fn in_format(mut self, format: Format) -> Self {
         self.contest.format = format;
         self
     }
 
-    /// The same nominee, which has not been connected yet, and does this when the leader hands the leadership
-    /// over to a candidate behind it (default: it stands behind that one).
+    /// Returns the same nominee, which has not been connected yet, with its behaviour when the
+    /// leader hands the leadership over to a candidate behind it (default: it stands behind that
+    /// one).
     #[must_use]
     pub const fn when_asked(mut self, when_asked: WhenAsked) -> Self {
         self.contest.when_asked = when_asked;
         self
     }
 
-    /// How the candidates are called.
+    /// Returns the format of the candidates.
     pub const fn format(&self) -> Format {
         self.contest.format
     }
 
-    /// The sequential znode of another format that [`Notice::ForeignChild`] told of last.
+    /// Returns the sequential znode of another format in the last [`Notice::ForeignChild`].
     pub fn foreign_child(&self) -> Option<&str> {
         self.foreign.as_ref().map(ChildName::as_str)
     }
 
-    /// What the nominee is at the moment.
+    /// Returns the present role of the nominee.
     pub fn role(&self) -> Role<'_> {
         match &self.stage {
             Stage::Ended(Ended { end, .. }) => Role::Ended(*end),
@@ -192,27 +196,28 @@ impl Nominee {
         }
     }
 
-    /// The own candidate znode, from the reply to its creation until it is deleted or lost.
+    /// Returns the nominee's candidate znode, from the reply to its creation until it is deleted or
+    /// lost.
     pub fn candidate(&self) -> Option<&CandidateName> {
         self.stage.candidate()
     }
 
-    /// The id that was given at the start.
+    /// Returns the id of the nomination.
     pub fn id(&self) -> NomineeId {
         self.id
     }
 
-    /// Which candidate of this nomination is the current one.
+    /// Returns which candidate of this nomination is the current one.
     pub fn incarnation(&self) -> Incarnation {
         self.incarnation
     }
 
-    /// How many candidates this nomination has asked for: no two of them have one name.
+    /// Returns how many candidates this nomination has asked for. No two of them have one name.
     pub fn attempts(&self) -> u32 {
         self.attempts
     }
 
-    /// One that stands nowhere before it is told to [stand](Self::stand_again).
+    /// Makes a nominee that does not stand before it is told to [stand](Self::stand_again).
     pub(crate) fn resting(id: NomineeId, policy: Policy) -> Self {
         let end = End::Withdrawn(Departure::NeverCreated);
         let stage = Stage::Ended(Ended { end, cleanup: Cleanup::Nothing });
@@ -243,28 +248,28 @@ impl Nominee {
         self.leave()
     }
 
-    /// Whether a request of its is in flight.
+    /// Returns whether one of its requests is in flight.
     pub(crate) const fn awaits_reply(&self) -> bool {
         matches!(self.link, Link::Up { awaits: Awaits::Answer(_), .. })
     }
 
-    /// Whether the reply to the command with this ticket is awaited.
+    /// Returns whether it waits for the reply to the command with this ticket.
     pub(crate) fn awaits_reply_to(&self, ticket: Ticket) -> bool {
         self.link.awaiting(ticket).is_some()
     }
 
-    /// Whether there is a [next command](Self::next_command).
+    /// Returns whether there is a [next command](Self::next_command).
     pub(crate) fn has_command(&self) -> bool {
         matches!(self.link, Link::Up { awaits: Awaits::Nothing, .. })
             && self.stage.demand(self.contest.home, self.next_prefix()).is_some()
     }
 
-    /// Whether it stands, and waits for others to go of whom none is before it.
+    /// Returns whether it stands, and waits for room: the contenders in its way are not before it.
     pub(crate) const fn is_crowded_out(&self) -> bool {
         matches!(self.stage, Stage::Standing(Standing { position: Position::Crowded(_), .. }))
     }
 
-    /// The same nominee, for another contest than an election.
+    /// Returns the same nominee, for another contest than an election.
     pub(crate) fn contending(self, contest: Contest) -> Self {
         Self { contest, ..self }
     }
@@ -273,14 +278,15 @@ impl Nominee {
         self.contest
     }
 
-    /// Of the create that comes next.
+    /// Returns the prefix for the next create.
     fn next_prefix(&self) -> CandidatePrefix {
-        // Nothing is asked for before there is a session.
+        // It asks for nothing before there is a session.
         let session = self.link.session().unwrap_or(SessionId::new(0));
         self.contest.prefix((self.id, self.attempts), session)
     }
 
-    /// Whether the reply to the read with this ticket is awaited, and the watch that it leaves.
+    /// Returns whether it waits for the reply to the read with this ticket, and for the watch that
+    /// it leaves.
     fn reads_with_watch(&self, ticket: Ticket) -> bool {
         let Some((_, InFlight { request, .. })) = self.link.awaiting(ticket) else {
             return false;
@@ -304,7 +310,7 @@ impl Nominee {
         Output { command, notice }
     }
 
-    /// What it asks for in its present state, which is then in flight.
+    /// Returns what it asks for in its present state; that is then in flight.
     pub(crate) fn next_command(&mut self) -> Option<Command<'_>> {
         let next = self.next_prefix();
         let Link::Up { awaits: awaits @ Awaits::Nothing, .. } = &mut self.link else {
@@ -320,8 +326,8 @@ impl Nominee {
         Some(Command { ticket, op })
     }
 
-    /// Only what can be a child: a server that answers with something else is not followed out of
-    /// the election node.
+    /// Returns the deletion of a child, if the name can be one: a server that answers with
+    /// something else must not lead out of the election node.
     pub(crate) fn discard<'a>(&self, name: &'a str) -> Option<Command<'a>> {
         let is_child = !matches!(name, "" | "." | "..") && !name.contains('/');
         let op = self.contest.home.delete(name.into(), ExpectedVersion::Any);
@@ -340,12 +346,12 @@ impl Recipe for Nominee {
         self.output(reaction)
     }
 
-    /// Resigns a leader, withdraws any other nominee.
+    /// Makes a leader resign, and any other nominee withdraw.
     ///
-    /// Leadership ends with this call. The candidate znode is deleted, after a reconnect if need
-    /// be; then [`Notice::Ended`] follows, at once if nothing was created. A create in flight or
-    /// in doubt is cleared up first, or its znode would stand in the queue while the session lives
-    /// (CURATOR-45, CURATOR-205).
+    /// Leadership ends with this call. The candidate znode is deleted, after a reconnect if
+    /// necessary; then [`Notice::Ended`] follows, at once if nothing was created. A create in
+    /// flight or in doubt is cleared up first; otherwise its znode would stay in the queue while
+    /// the session lives (CURATOR-45, CURATOR-205).
     fn withdraw(&mut self) -> Output<'_> {
         let notice = self.give_up();
         self.output(notice.into())

@@ -1,14 +1,15 @@
-//! The observer: it sees which candidate leads, or what a mark beside the election node says, and takes
-//! part in nothing.
+//! The observer: shows which candidate leads, or what a mark beside the election node says, without
+//! taking part.
 //!
-//! Candidates come with greater numbers only, so the lowest one leads until its znode is gone: that
-//! znode is watched, and not the list of children, which changes with each nominee that joins. When it
-//! goes, the observer lists once. Where no candidate stands, the children are watched, or the election
-//! node where that does not exist. So an observer has one watch on the server.
+//! New candidates have greater numbers, so the lowest one leads until its znode is gone. The
+//! observer watches that znode, and not the list of children, which changes with each nominee that
+//! joins. When the znode goes, the observer lists once. If no candidate stands, it watches the
+//! children, or the election node if that does not exist. So an observer has one watch on the
+//! server.
 //!
-//! Servers lag, and a session never goes back behind what it has seen; but another session could. In each
-//! session a quorum commits something before the first read, so that what is told is never older than
-//! what was told before.
+//! Servers may be behind. A session never reads an older state than it has seen, but another
+//! session could. So in each session a quorum commits something before the first read, and
+//! observations are never older than earlier ones.
 
 mod stage;
 mod told;
@@ -31,8 +32,8 @@ use crate::ticket::Ticket;
 
 /// Observes an election, or a mark beside it. The data that it reads becomes a `D`.
 ///
-/// Feed each event to [`handle_event`](Recipe::handle_event) and carry out what it answers. It leaves
-/// nothing on the server but one watch.
+/// Feed each event to [`handle_event`](Recipe::handle_event) and execute the command that it
+/// returns. It leaves nothing on the server but one watch.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Observer<D> {
     subject: Subject,
@@ -41,7 +42,7 @@ pub struct Observer<D> {
     told: Told,
 }
 
-/// What was told last: the same is not told again.
+/// The last report; the same is not reported again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Told {
     Nothing,
@@ -52,12 +53,12 @@ enum Told {
 }
 
 impl<D: for<'a> From<&'a [u8]>> Observer<D> {
-    /// One that has not been connected yet.
+    /// Makes an observer that has not been connected yet.
     pub const fn new(subject: Subject) -> Self {
         Self { subject, line: Line::new(), stage: Stage::Barrier, told: Told::Nothing }
     }
 
-    /// What is observed.
+    /// Returns what is observed.
     pub const fn subject(&self) -> Subject {
         self.subject
     }
@@ -230,10 +231,10 @@ impl<D: for<'a> From<&'a [u8]>> Observer<D> {
     }
 }
 
-/// A candidate with a name that cannot be kept.
+/// The candidate's name is too long to be kept.
 struct TooLong;
 
-/// The candidate that leads by this list.
+/// Returns the candidate that leads by this list.
 fn lowest(format: Format, list: Children<'_>) -> Option<Result<CandidateName, TooLong>> {
     let number = |name: &str| format.rival(Access::Exclusive, name);
     let kept = |name: &str| format.parse(name).map_err(|_| TooLong);
@@ -295,7 +296,7 @@ impl<D: for<'a> From<&'a [u8]>> Recipe for Observer<D> {
         self.output(notice)
     }
 
-    /// Sees no more; its watch is taken down.
+    /// Ends the observation; its watch is removed.
     fn withdraw(&mut self) -> Output<'_, Observed<D>> {
         let notice = self.end(ObserverEnd::Withdrawn);
         self.output(notice)

@@ -1,68 +1,69 @@
-//! What the user of a nomination is told: its role, what changed, and how it ended.
+//! Reports to the user of a nomination: its role, changes, and its end.
 
 use thiserror::Error;
 
 use crate::id::Token;
 use crate::name::{CandidateName, Sequence};
 
-/// What a nominee is at the moment.
+/// The present role of a nominee.
 ///
-/// A role says what is known here. Whether a leader may act is a question of time as well: a
-/// driver compares the lease deadline with its clock before it believes [`Leading`](Self::Leading).
+/// It is what is known here. Whether a leader may act also depends on the time: a driver compares
+/// the lease deadline with its clock before it relies on [`Leading`](Self::Leading).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role<'a> {
-    /// Not connected, and neither leading nor leaving.
+    /// It is not connected, and neither leads nor leaves.
     Connecting,
-    /// Connected, and on the way to a place in the queue.
+    /// It is connected, and on the way to a place in the queue.
     Standing,
-    /// Waiting for the predecessor to go, whose znode is watched.
+    /// It waits for its predecessor to go, and watches that one's znode.
     Following {
         /// The next lower candidate.
         predecessor: &'a CandidateName,
-        /// The lowest candidate at the last listing. It may have changed since: a follower does
-        /// not watch it, unless it is the predecessor.
+        /// The lowest candidate in the last list. It may have changed since: a follower does not
+        /// watch it, unless it is the predecessor.
         leader: &'a CandidateName,
     },
-    /// The own candidate is the lowest, and does not lead yet: whether the leader before it has said that
-    /// it ended is being read, or the [lock delay](crate::Policy::lock_delay) is to pass.
+    /// Its candidate is the lowest, and does not lead yet: the nominee reads whether the leader
+    /// before it has confirmed that it ended, or waits for the [lock
+    /// delay](crate::Policy::lock_delay).
     Promoted,
-    /// The own candidate is the lowest.
+    /// Its candidate is the lowest, and leads.
     Leading {
-        /// Fences this leadership.
+        /// The token that fences this leadership.
         token: Token,
     },
-    /// Elected, but the link is down, or the candidate not yet verified after a reconnect. The
-    /// lease deadline says how long this leadership can still be relied on.
+    /// It is elected, but the link is down, or the candidate is not verified yet after a reconnect.
+    /// The lease deadline says how long this leadership can still be relied on.
     Suspended {
-        /// Fences this leadership.
+        /// The token that fences this leadership.
         token: Token,
     },
-    /// Removing the own candidate, to end.
+    /// It removes its candidate, to end.
     Leaving,
-    /// Over.
+    /// It has ended.
     Ended(End),
 }
 
-/// What changed. Feeding an event gives at most one.
+/// A change. An event gives at most one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Notice {
-    /// The nominee waits behind a predecessor, which [`Role::Following`] names. Reported again
-    /// when the predecessor is another one, and after each reconnect.
+    /// The nominee waits behind a predecessor, which [`Role::Following`] names. Reported again when
+    /// the predecessor changes, and after each reconnect.
     Following,
-    /// The nominee waits behind a predecessor whose znode it may not read, so that no watch tells of
-    /// its end: only the next [`Event::Look`](crate::Event::Look) shows that it is gone.
+    /// The nominee waits behind a znode that it may not read, so no watch reports the end of that
+    /// znode: only the next [`Event::Look`](crate::Event::Look) shows that it is gone.
     FollowingUnwatched,
-    /// The nominee waits behind a predecessor whose znode is not ephemeral: it goes with no session, so
-    /// that no nominee behind it leads before it is deleted. A participant left it there by mistake, or to
+    /// The nominee waits behind a znode that is not ephemeral. It goes with no session, so no
+    /// nominee behind it leads before it is deleted. A participant left it there by mistake, or to
     /// block the election; [`Role::Following`] names it.
     FollowingPersistent,
-    /// The nominee waits: a znode is in its way that it can neither follow nor delete. It looks again at
-    /// each [`Event::Look`](crate::Event::Look), and says so again where it is still there.
+    /// The nominee waits, because of a znode that it can neither follow nor delete. It looks again
+    /// at each [`Event::Look`](crate::Event::Look), and repeats this if the znode is still there.
     Obstructed(Obstacle),
-    /// A sequential znode of another format stands in the election, the first by name of those that do:
-    /// [`Nominee::foreign_child`](crate::Nominee::foreign_child) names it. Participants of two formats do
-    /// not see each other, and one of each could lead. Reported by the nominee that is about to lead, or
-    /// waits for one predecessor only, and again when another one is the first.
+    /// A sequential znode of another format is in the election, the first such znode by name:
+    /// [`Nominee::foreign_child`](crate::Nominee::foreign_child) names it. Participants of two
+    /// formats do not see each other, and one of each could lead. Reported by the nominee that is
+    /// about to lead, or waits for only one predecessor, and again when another one is the first.
     ForeignChild,
     /// The nominee leads, with this token.
     Elected(Token),
@@ -70,33 +71,33 @@ pub enum Notice {
     Suspended,
     /// The link is back and the candidate still stands: the same leadership goes on.
     Resumed(Token),
-    /// Leadership is over. The nomination is not: by its policy it stands again or ends.
+    /// The leadership is over. The nomination goes on: by its policy it stands again or ends.
     Lost(Cause),
-    /// The candidate is gone that had not led; a new one will stand, unless the election was ended.
+    /// A candidate that had not led is gone. A new one will stand, unless the election was ended.
     CandidateLost(Cause),
-    /// The nomination is over, and with it any leadership. Reported exactly once, and last.
+    /// The nomination has ended, and with it any leadership. Reported exactly once, and last.
     Ended(End),
 }
 
-/// A znode in the election that a nominee can neither pass over, nor follow, nor delete. No nominee of
-/// this election makes such a znode: a participant of another kind did, or forged it.
+/// A znode in the election that a nominee can neither pass over, nor follow, nor delete. No nominee
+/// of this election makes such a znode: a participant of another kind did, or forged it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
 pub enum Obstacle {
-    /// A candidate ahead whose name is longer than 64 bytes.
+    /// A candidate ahead with a name longer than 64 bytes.
     #[error("the candidate whose name ends in {0} has a name longer than 64 bytes: delete it")]
     LongName(Sequence),
-    /// A znode with the nominee's own id that has children: no candidate has.
+    /// A znode with the nominee's own id and with children, which no candidate has.
     #[error("a znode whose name has this nominee's own id has children: delete it with them")]
     OwnName,
-    /// An ephemeral sequential znode of another format, which another session owns: its participant may
-    /// lead without seeing those of this format. Its deletion is noticed.
+    /// An ephemeral sequential znode of another format and another session. Its participant may
+    /// lead without seeing candidates of this format. Its deletion is noticed.
     #[error(
         "a participant of another format stands in the node, and would not see this one: let all use one \
          format"
     )]
     Foreign,
-    /// A sequential znode of another format whose name is longer than 64 bytes: whose it is cannot be
-    /// asked.
+    /// A sequential znode of another format with a name longer than 64 bytes. Its owner cannot be
+    /// asked for.
     #[error("a sequential znode of another format has a name longer than 64 bytes: delete it")]
     ForeignName,
 }
@@ -115,11 +116,11 @@ pub enum Cause {
     /// Another client deleted the candidate znode, or the election node with it.
     #[error("another client deleted the candidate znode")]
     Evicted,
-    /// The leader gave the leadership up, to stand again behind the others: its user wanted it to, by
+    /// The leader stepped down, to stand again behind the others, as its user asked by
     /// [`Event::Deadline`](crate::Event::Deadline).
     ///
-    /// A follower gives its place up for the same, where the leadership is handed over to a candidate behind it
-    /// ([`HandOverMark`](crate::HandOverMark)).
+    /// A follower gives up its place for the same reason, if the leadership is handed over to a
+    /// candidate behind it ([`HandOverMark`](crate::HandOverMark)).
     #[error("the leader stepped down")]
     SteppedDown,
 }
@@ -133,16 +134,17 @@ pub enum End {
     Withdrawn(Departure),
     /// The candidate was lost, and the policy is [`OnLoss::End`](crate::OnLoss::End).
     Lost(Cause),
-    /// The election was ended for all: its node holds a znode that says so ([`Format::end_mark`], or `DONE` in
-    /// go-leaderelection's format). A candidate that still stands is deleted, as after a failure.
+    /// The election was ended for all: its node has a znode that says so ([`Format::end_mark`], or
+    /// `DONE` in go-leaderelection's format). A candidate that still stands is deleted, as after a
+    /// failure.
     ///
     /// [`Format::end_mark`]: crate::Format::end_mark
     ElectionEnded,
-    /// Something that standing again does not repair.
+    /// It failed in a way that standing again does not repair.
     Failed(NominationError),
 }
 
-/// How the candidate znode of a nomination went that was withdrawn.
+/// How the candidate znode of a withdrawn nomination went.
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -151,19 +153,19 @@ pub enum Departure {
     Deleted,
     /// The session ended first, and the znode with it.
     ///
-    /// The end of a session is what a server says. A leader of the ensemble that was deposed unawares
-    /// can say it of a session that lives on: the znode then stands for up to a session timeout more.
+    /// A server says that the session ended. A leader of the ensemble that was deposed unawares can
+    /// say so of a session that lives on: the znode then stays for up to a session timeout more.
     WithSession,
-    /// There was none in this session: none was asked for, the server refused it, or a list after
-    /// a barrier shows none.
+    /// There was none in this session: none was asked for, the server refused it, or a list after a
+    /// barrier shows none.
     NeverCreated,
 }
 
 /// Why a nomination failed.
 ///
-/// Where a candidate znode may remain and its name is known, the nominee goes on asking for its
+/// If a candidate znode may remain and its name is known, the nominee goes on asking for its
 /// deletion until that is answered, over reconnects:
-/// [`Phase::CleaningUp`](crate::Phase::CleaningUp). At the latest it goes with the session.
+/// [`Phase::CleaningUp`](crate::Phase::CleaningUp). At the latest the znode goes with the session.
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
@@ -177,7 +179,7 @@ pub enum NominationError {
          create it yourself; if the client has a chroot that does not exist, create that first"
     )]
     NoElectionNode,
-    /// The server has no number left below this election node that it gives to one candidate only:
+    /// The server has no number left below this election node that it gives to only one candidate:
     /// the last is 2147483646 ([`Sequence`](crate::Sequence)). No nominee may lead by a number that
     /// another candidate can have.
     #[error(
@@ -185,17 +187,17 @@ pub enum NominationError {
          at a fresh election node, or delete this one and create it again once it is empty"
     )]
     SequenceExhausted,
-    /// The server named the created znode otherwise than it was asked to.
+    /// The server named the created znode otherwise than asked.
     #[error("the server gave the candidate znode a name that was not asked for")]
     UnexpectedName,
     /// The server refused, with this error code: no permission, a quota, failed authentication.
     #[error("the server refused a request of the nomination, with error code {0}")]
     Rejected(i32),
-    /// A reply does not decode, or is larger than what the driver keeps: the list of an election with
-    /// very many candidates, for instance.
+    /// A reply does not decode, or is larger than the driver keeps: for example, the list of an
+    /// election with very many candidates.
     #[error("a reply cannot be read, or is larger than this client keeps")]
     UnreadableReply,
-    /// The driver answered a command with what belongs to another one.
+    /// The driver answered a command with the reply to another one.
     #[error("the reply does not belong to the request")]
     UnexpectedReply,
 }

@@ -1,44 +1,44 @@
-//! The predecessor kernel: where an own znode stands among its siblings.
+//! The predecessor kernel: finds the place of a znode among its siblings.
 //!
-//! One pass over the names, in constant space, without sorting. Which of them are in the way is
-//! the caller's rule, so that every recipe with a queue can use it: in an election and a lock all
-//! earlier candidates are, in a shared lock a reader waits for earlier writers only.
+//! It makes one pass over the names, in constant space, without sorting. The caller's rule says
+//! which of them are in the way, so every recipe with a queue can use it: in an election and a lock
+//! all earlier candidates are; in a shared lock a reader waits only for earlier writers.
 
 use crate::name::Sequence;
 
-/// Where an own znode stands.
+/// The place of a znode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place<'a> {
-    /// The own znode is not among the names.
+    /// The znode is not among the names.
     Missing,
-    /// Nobody is in the way.
+    /// No rival is in the way.
     Free,
-    /// Somebody is.
+    /// Rivals are in the way.
     Blocked {
-        /// The nearest in the way: the one to watch.
+        /// The nearest rival in the way: the one to watch.
         by: &'a str,
-        /// The farthest in the way: whose turn it is.
+        /// The farthest rival in the way: the one that has its turn.
         lowest: &'a str,
-        /// Whether others are in the way besides the nearest.
+        /// Whether other rivals are in the way besides the nearest.
         remaining: Remaining,
     },
 }
 
-/// Whether the nearest znode in the way is the only one.
+/// Whether the nearest rival in the way is the only one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Remaining {
-    /// It is: once it is gone, the way is free.
+    /// It is the only one: once it is gone, the way is free.
     Last,
-    /// Others are in the way before it.
+    /// Other rivals are in the way before it.
     More,
 }
 
-/// Finds the place of the znode called `own`, which has the sequence `sequence`.
+/// Finds the place of the znode `own`, which has the sequence `sequence`.
 ///
-/// `rival` is the rule: it gives the sequence of a name that contends with `own`, and `None` for
-/// every other child. A rival is in the way if its sequence is lower than the own one. No server
-/// gives a sequence twice; a rival that was created with the same one by hand is in the way too, so
-/// that of two with one number neither is free.
+/// `rival` is the rule: it returns the sequence of a name that contends with `own`, and `None` for
+/// every other child. A rival is in the way if its sequence is lower. No server gives a sequence
+/// twice; a rival that was created by hand with the same one is in the way too, so of two with one
+/// number neither is free.
 pub fn place<'a>(
     own: &str,
     sequence: Sequence,
@@ -157,7 +157,7 @@ mod tests {
         assert_eq!(find(OWN, &["d-latch-0000000005"]), Place::Missing);
     }
 
-    /// Their numbers were given after all that are told apart, and they end with an error.
+    /// Their numbers come after all that can be told apart, and they end with an error.
     #[test]
     fn what_stands_beyond_the_last_sequence_is_not_in_the_way() {
         let names = ["b-latch--2147483648", OWN, "c-latch-2147483647", "d-latch--000000005"];

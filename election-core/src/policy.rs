@@ -1,22 +1,23 @@
-//! What is left to the user to decide.
+//! Decisions for the user.
 
 use core::time::Duration;
 
-/// How a nomination behaves where more than one way is right.
+/// How a nomination behaves where there is a choice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Policy {
-    /// What follows when the candidate is lost.
+    /// What happens when the candidate is lost.
     pub on_loss: OnLoss,
-    /// What follows when the election node does not exist.
+    /// What happens if the election node does not exist.
     pub election_node: ElectionNode,
-    /// How long a new leader waits before its leadership begins, where the leader before it has not said
-    /// that it ended: its session expired, say. With no time at all, the default, there is no mark by which
-    /// leaders say so. All nominees of an election are to have one.
+    /// How long a new leader waits before its leadership begins, if the leader before it has not
+    /// confirmed that it ended, for example because its session expired. At zero, the default,
+    /// leaders leave no mark for this. All nominees of an election need a delay.
     pub lock_delay: Duration,
 }
 
-/// What follows when the candidate is lost: the session expired, the lease deadline passed, or
-/// somebody deleted the znode. A session that expires before there was a candidate counts too.
+/// What happens when the candidate is lost: the session expired, the lease deadline passed, or
+/// another client deleted the znode. A session that expires before there was a candidate counts
+/// too.
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -24,19 +25,19 @@ pub enum OnLoss {
     /// Stand again, with a new candidate at the end of the queue.
     #[default]
     StandAgain,
-    /// Stand again as long as it was not elected; end when that leadership is lost.
+    /// Stand again until it is elected; end when that leadership is lost.
     StandUntilElected,
     /// End the nomination.
     End,
 }
 
-/// What follows when the election node does not exist.
+/// What happens if the election node does not exist.
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ElectionNode {
-    /// Create it, and its ancestors as persistent znodes. The kind is for the driver, which carries
-    /// the creation out.
+    /// Create it, and its ancestors as persistent znodes. The kind is for the driver, which creates
+    /// the znodes.
     Create(NodeKind),
     /// Fail with [`NominationError::NoElectionNode`](crate::NominationError::NoElectionNode).
     MustExist,
@@ -60,7 +61,8 @@ pub enum NodeKind {
     Container,
 }
 
-/// What a nominee does when the leader asks those ahead of another candidate to stand behind it.
+/// What a nominee does when the leader asks the nominees ahead of another candidate to stand behind
+/// it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum WhenAsked {
     /// Deletes its candidate and creates another one, at the end of the queue.

@@ -1,4 +1,4 @@
-//! The queue and the priority queue: a taker that takes one item, or claims one until it is done.
+//! The queue and the priority queue: a taker takes an item, or claims one until it is done.
 
 mod format;
 mod listing;
@@ -22,68 +22,69 @@ pub use told::{Item, TakerEnd, TakerFailure, TakerNotice};
 pub use window::ItemWindow;
 use window::Origin;
 
-/// One take from a queue: it has one item, at most, and ends.
+/// One take from a queue: it gets one item, at most, and ends.
 ///
-/// Feed each event to [`handle_event`](Recipe::handle_event) and carry out what it answers. A `D` is
-/// made of the bytes of the item; `N` is how many of the lowest items it remembers of a list. What it
-/// remembers is handed from one taker to the next: [`Taker::into_window`].
+/// Feed each event to [`handle_event`](Recipe::handle_event) and execute the command that it
+/// returns. A `D` is made of the bytes of the item. `N` is how many of the lowest items of a list
+/// it remembers; the next taker gets these by [`Taker::into_window`].
 ///
-/// **At most once** ([`Purpose::Take`]): it reads the item, and deletes it with the version that it has
-/// read. Where the reply to the deletion is lost, the same deletion is sent again: if it succeeds, or
-/// the item stands with another version, the first one has not been executed. If the item is gone, no
-/// taker can know by which of the deletions, and [`TakerEnd::Unknown`] has the item.
+/// **At most once** ([`Purpose::Take`]): it reads the item, and deletes it with the version that it
+/// has read. If the reply to the deletion is lost, it sends the same deletion again: if that
+/// succeeds, or the item exists with another version, the first one was not executed. If the item
+/// is gone, no taker can know by which of the deletions, and [`TakerEnd::Unknown`] has the item.
 ///
-/// **At least once** ([`Purpose::Claim`]): in one transaction it creates two ephemeral znodes, a child
-/// of the item, by which a server refuses to delete the item for any taker, and a child of the queue's
-/// node, by which takers see, and hear, which items are claimed. [`Taker::finish`] deletes all three in
-/// one transaction; `withdraw` gives the item back, and so does the end of the session.
+/// **At least once** ([`Purpose::Claim`]): in one transaction it creates two ephemeral znodes. One
+/// is a child of the item, for which a server refuses every taker's deletion of the item. The other
+/// is a child of the queue's node, which shows takers the claimed items, and wakes them.
+/// [`Taker::finish`] deletes all three in one transaction; `withdraw` gives the item back, and so
+/// does the end of the session.
 ///
-/// Where a list shows items of [another queue](SiblingQueue), or the data of an item does, it fails.
+/// It fails if a list, or the data of an item, shows items of [another queue](SiblingQueue).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Taker<D, const N: usize> {
     id: NomineeId,
     options: TakerOptions,
     window: ItemWindow<N>,
     session: Option<SessionId>,
-    /// Sessions so far: a claim of an earlier one is not mistaken for one of this session.
+    /// Sessions so far. They distinguish a claim of this session from one of an earlier session.
     incarnation: Incarnation,
     steps: u32,
     link: Link,
     will: Will,
     stage: Stage<D>,
-    /// The watch on the children of the node that the last list has left.
+    /// The watch on the children of the node, from the last list.
     watch: Option<Ticket>,
     lists: Lists,
     origin: Known,
     /// Whether another taker was faster since the last list.
     competition: Competition,
-    /// The item that is read, deleted or claimed.
+    /// The item that is being read, deleted or claimed.
     target: Option<Target>,
 }
 
-/// How an item is taken.
+/// Options of a taker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TakerOptions {
-    /// How the items are called.
+    /// The format of the items' names.
     pub format: QueueFormat,
-    /// What is to become of the item.
+    /// What to do with the item.
     pub purpose: Purpose,
-    /// What follows when there is none.
+    /// What happens if there is none.
     pub when_empty: WhenEmpty,
 }
 
-/// What is to become of an item.
+/// What to do with an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Purpose {
-    /// It is deleted, and handed out: at most once.
+    /// Delete it, and return it: at most once.
     Take,
-    /// It is claimed until it is done: at least once.
+    /// Claim it until it is done: at least once.
     Claim,
-    /// It is read, and left where it is.
+    /// Read it, and leave it there.
     Peek,
 }
 
-/// What follows when there is no item.
+/// What happens if there is no item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum WhenEmpty {
     /// The taker waits for one.
@@ -92,17 +93,17 @@ pub enum WhenEmpty {
     GiveUp,
 }
 
-/// The connection, and what is on its way there.
+/// The state of the connection, and the request in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Link {
     Down,
     Idle,
     InFlight(Ticket),
-    /// The server did not look at the last request.
+    /// The server did not handle the last request.
     Throttled,
 }
 
-/// Whether an item is wanted still.
+/// Whether an item is still wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Will {
     Take,
@@ -116,12 +117,12 @@ enum Lists {
     Some,
 }
 
-/// What is known of the queue's node, for the next list.
+/// The knowledge of the queue's node, for the next list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Known {
-    /// Whether the window is out of date, where it has items.
+    /// It is not known whether a window with items is out of date.
     NotYet,
-    /// It was so at most before the list, by the same server.
+    /// The node was in this state before the list, at the same server.
     Since(Origin),
     Nothing,
 }
@@ -133,11 +134,12 @@ enum Competition {
 }
 
 impl<D, const N: usize> Taker<D, N> {
-    /// A taker that has not been connected yet. The id is new for each taker, as that of a nominee. It
-    /// begins with what an earlier one has left in the window. Where items have priorities, one that goes
-    /// first may have come meanwhile: a taker asks for that first, and one that claims, and so makes the
-    /// node another one, lists anew. One that is to peek does so, too: another client may have claimed the
-    /// first item meanwhile, and no answer would tell.
+    /// Makes a taker that has not been connected yet. Use a new id for each taker, as for a
+    /// nominee. It begins with the items that an earlier taker has left in the window. With
+    /// priorities, an item that goes first may have come meanwhile: a taker asks for that first,
+    /// and one that claims, and so changes the node, lists anew. So does one that only peeks,
+    /// because another client may have claimed the first item meanwhile, and no answer would show
+    /// it.
     pub fn new(id: NomineeId, options: TakerOptions, mut window: ItemWindow<N>) -> Self {
         let origin = match (options.format.has_priority(), options.purpose) {
             (_, Purpose::Peek) | (true, Purpose::Claim) => {
@@ -165,22 +167,22 @@ impl<D, const N: usize> Taker<D, N> {
         }
     }
 
-    /// What it knows of the queue, for the next taker of the same options.
+    /// Returns its knowledge of the queue, for the next taker with the same options.
     pub const fn window(&self) -> &ItemWindow<N> {
         &self.window
     }
 
-    /// What it knows of the queue, for the next taker of the same options.
+    /// Returns its knowledge of the queue, for the next taker with the same options.
     pub fn into_window(self) -> ItemWindow<N> {
         self.window
     }
 
-    /// The item that it is taking, has taken, or holds a claim to.
+    /// Returns the item that it is taking, has taken, or holds a claim to.
     pub fn target(&self) -> Option<ItemName> {
         self.target.as_ref().map(|target| self.options.format.name_of(target.key))
     }
 
-    /// The item whose deletion was asked for, if that was not answered yet: it may be gone. For a driver
+    /// Returns the item of a deletion that was not answered yet: it may be gone. It is for a driver
     /// that ends.
     pub fn in_doubt(&self) -> Option<&D> {
         match &self.stage {
@@ -189,15 +191,15 @@ impl<D, const N: usize> Taker<D, N> {
         }
     }
 
-    /// Whether it holds a claim.
+    /// Returns whether it holds a claim.
     pub const fn holds_claim(&self) -> bool {
         matches!(self.stage, Stage::Holding)
     }
 }
 
 impl<D: for<'a> From<&'a [u8]>, const N: usize> Taker<D, N> {
-    /// The item that it holds a claim to is done: it is deleted, with the claim. Changes nothing where
-    /// no claim is held.
+    /// Deletes the claimed item, which is done, with the claim. It changes nothing if no claim is
+    /// held.
     pub fn finish(&mut self) -> Output<'_, TakerNotice<D>> {
         if self.holds_claim() {
             self.stage = Stage::Finishing(stage::Earlier::None);
@@ -214,8 +216,8 @@ impl<D: for<'a> From<&'a [u8]>, const N: usize> Recipe for Taker<D, N> {
         self.output(notice)
     }
 
-    /// Gives up, and gives back what is claimed. An item whose deletion is on its way is told of when
-    /// that is answered: it may be taken, or [unknown](TakerEnd::Unknown).
+    /// Gives up, and gives a claimed item back. The answer to a deletion on its way is reported
+    /// when it comes: the item may be taken, or [unknown](TakerEnd::Unknown).
     fn withdraw(&mut self) -> Output<'_, TakerNotice<D>> {
         let notice = self.leave();
         self.output(notice)

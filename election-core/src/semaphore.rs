@@ -1,13 +1,14 @@
 //! The semaphore: a number of permits, which contenders get in the order in which they asked.
 //!
-//! Two contests make it up, both of them the nominee's. The first is for a lock, the mutex, below
-//! `locks`; its holder is the next to get a permit. The second is for the permit itself: a znode below
-//! `leases`, which is held once no more of them stand than there are permits. With the permit held the
-//! mutex goes, and the next contender takes it.
+//! It consists of two contests, both of them the nominee's. The first is for a lock, the mutex,
+//! below `locks`; its holder is the next to get a permit. The second is for the permit itself: a
+//! znode below `leases`, which is held once there are no more such znodes than permits. When a
+//! contender holds its permit, it releases the mutex, and the next contender takes that.
 //!
-//! That no more than that many hold rests on the second contest alone. The mutex keeps the order, and
-//! keeps contenders from blocking each other: two whose znodes wait would wait for each other. So a
-//! contender that has lost the mutex takes the znode of its permit back before it begins anew.
+//! Only the second contest makes sure that no more contenders hold than there are permits. The
+//! mutex keeps the order, and keeps contenders from blocking each other: two with znodes that wait
+//! would wait for each other. So a contender that has lost the mutex takes the znode of its permit
+//! back before it begins anew.
 
 mod course;
 mod proceeding;
@@ -30,14 +31,14 @@ use crate::ticket::{Part, Ticket};
 use course::{Course, Told};
 pub use state::SemaphoreState;
 
-/// One acquisition of a permit: it contends from the start, holds a permit once it is its turn and one is
-/// free, and ends when it lets go of it or loses it.
+/// One acquisition of a permit: it contends from the start, holds a permit once it is its turn and
+/// one is free, and ends when it releases or loses it.
 ///
-/// Feed each event to [`handle_event`](Recipe::handle_event) and carry out what it answers. The permit is
-/// released by [`withdraw`](Recipe::withdraw), which a contender that waits gives up with.
+/// Feed each event to [`handle_event`](Recipe::handle_event) and execute the command that it
+/// returns. [`withdraw`](Recipe::withdraw) releases the permit, or gives up waiting.
 ///
-/// A contender whose znode is lost while it waits contends again, at the end of the queue if it was that
-/// of its turn. One that has held a permit does not.
+/// A contender that loses its znode while it waits contends again, at the end of the queue if it
+/// was the znode of its turn. A contender that has held a permit does not.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Semaphore {
     permits: NonZeroU32,
@@ -45,25 +46,25 @@ pub struct Semaphore {
     mutex: Nominee,
     /// Contends for a permit once it is its turn, and rests otherwise.
     permit: Nominee,
-    /// Why it ends, if it ends without having held a permit.
+    /// The reason of its end, if it ends without having held a permit.
     gives_up: GaveUp,
     course: Course,
 }
 
-/// How a permit is contended for.
+/// How to contend for a permit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SemaphoreOptions {
-    /// How many there are. All contenders have to say the same.
+    /// How many permits there are. All contenders have to give the same number.
     pub permits: NonZeroU32,
-    /// What follows when none is free, or another contender is about to take one.
+    /// What happens if none is free, or another contender is about to take one.
     pub when_busy: WhenBusy,
-    /// What follows when the semaphore's node does not exist. What is below it, `locks` and `leases`, is
-    /// created in any case, with the same kind, or persistent.
+    /// What happens if the semaphore's node does not exist. The nodes below it, `locks` and
+    /// `leases`, are created in any case, with the same kind, or persistent.
     pub node: ElectionNode,
 }
 
 impl SemaphoreOptions {
-    /// Permits that are waited for, at nodes that are created as persistent ones where they are missing.
+    /// Returns options that wait for a permit, and create missing nodes as persistent ones.
     pub const fn new(permits: NonZeroU32) -> Self {
         let node = ElectionNode::Create(NodeKind::Persistent);
         Self { permits, when_busy: WhenBusy::Wait, node }
@@ -76,7 +77,7 @@ impl Semaphore {
     /// The child of the semaphore's node that the permits are below.
     pub const LEASES: &'static str = HomeChild::Leases.name();
 
-    /// A contender that has not been connected yet.
+    /// Makes a contender that has not been connected yet.
     pub fn new(id: NomineeId, options: SemaphoreOptions) -> Self {
         let SemaphoreOptions { permits, when_busy, node } = options;
         let (patience, gives_up) = match when_busy {
@@ -107,34 +108,35 @@ impl Semaphore {
         }
     }
 
-    /// The znode by which a permit is held or waited for, from the reply to its creation until it is
-    /// deleted or lost: below [`LEASES`](Self::LEASES).
+    /// Returns the znode by which a permit is held or waited for, from the reply to its creation
+    /// until it is deleted or lost. It is below [`LEASES`](Self::LEASES).
     pub fn znode(&self) -> Option<&CandidateName> {
         self.permit.candidate()
     }
 
-    /// The znode by which the turn is held or waited for: below [`LOCKS`](Self::LOCKS).
+    /// Returns the znode by which the turn is held or waited for. It is below
+    /// [`LOCKS`](Self::LOCKS).
     pub fn turn_znode(&self) -> Option<&CandidateName> {
         self.mutex.candidate()
     }
 
-    /// The sequential znode of another format that [`LockNotice::ForeignChild`] told of last: it stands
-    /// among the contenders for the mutex.
+    /// Returns the sequential znode of another format in the last [`LockNotice::ForeignChild`]. It
+    /// is among the contenders for the mutex.
     pub fn foreign_child(&self) -> Option<&str> {
         self.mutex.foreign_child()
     }
 
-    /// The id that was given at the start.
+    /// Returns the id of the acquisition.
     pub fn id(&self) -> NomineeId {
         self.mutex.id()
     }
 
-    /// How many permits there are.
+    /// Returns how many permits there are.
     pub const fn permits(&self) -> NonZeroU32 {
         self.permits
     }
 
-    /// Gives up for this reason, unless that was done before.
+    /// Gives up for this reason, unless it has given up before.
     fn give_up(&mut self, reason: GaveUp) -> Output<'_, LockNotice> {
         if self.phase() == Phase::Standing && self.hold() == Hold::None {
             self.gives_up = reason;
@@ -150,7 +152,7 @@ impl Semaphore {
         Told { mutex, permit }
     }
 
-    /// Tells the part whose ticket this is.
+    /// Feeds the part of this ticket.
     fn tell<'e>(&mut self, ticket: Ticket, event: Event<'e>) -> (Told, Option<Discard<'e>>) {
         let Some(part) = ticket.part() else {
             return Default::default();
@@ -168,9 +170,9 @@ impl Semaphore {
         (told, discard.map(|name| Discard { part, name }))
     }
 
-    /// The part that is to send next: one request is in flight at a time. With the permit held the mutex
-    /// is let go of first, since others wait for that; in all else the permit comes first, so that its
-    /// znode goes before another one is contended for.
+    /// Returns the part that sends next: one request is in flight at a time. With the permit held,
+    /// the mutex is released first, since others wait for it. Otherwise the permit comes first, so
+    /// that its znode goes before another one is contended for.
     fn next_part(&self) -> Option<Part> {
         if self.mutex.awaits_reply() || self.permit.awaits_reply() {
             return None;
@@ -198,7 +200,7 @@ impl Semaphore {
     }
 }
 
-/// A znode of a part to be deleted that it does not wait for.
+/// A znode of a part to delete without waiting for the reply.
 struct Discard<'a> {
     part: Part,
     name: &'a str,
@@ -237,8 +239,8 @@ impl Recipe for Semaphore {
         self.output(notice, discard)
     }
 
-    /// Releases the permit, or gives up waiting for one. It is not held from this call on; all znodes are
-    /// deleted, after a reconnect if need be; then [`LockNotice::Ended`] follows.
+    /// Releases the permit, or gives up waiting for one. It is not held from this call on. All
+    /// znodes are deleted, after a reconnect if necessary; then [`LockNotice::Ended`] follows.
     fn withdraw(&mut self) -> Output<'_, LockNotice> {
         self.give_up(GaveUp::Withdrawn)
     }
@@ -263,7 +265,7 @@ impl Recipe for Semaphore {
         }
     }
 
-    /// The znode of the permit while that is held, or is the next to be.
+    /// Returns the znode of the permit while it is held, or is the next to be.
     fn heartbeat(&self) -> Option<Znode<'_>> {
         match self.course {
             Course::Holding | Course::Entering => self.permit.heartbeat(),

@@ -1,8 +1,8 @@
-//! Tickets tie an answer to the command that it answers.
+//! Tickets, which tie an answer to its command.
 
 use core::fmt;
 
-/// Counts how often a recipe began anew: a nominee does whenever it is to create another candidate.
+/// Counts how often a recipe began anew: a nominee does so for each new candidate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Incarnation(u32);
 
@@ -10,13 +10,13 @@ impl Incarnation {
     /// The first one.
     pub const FIRST: Self = Self(0);
 
-    /// The one after this one.
+    /// Returns the next one.
     #[must_use]
     pub const fn next(self) -> Self {
         Self(self.0.wrapping_add(1))
     }
 
-    /// The count; the first incarnation is 0.
+    /// Returns the count; the first incarnation is 0.
     pub const fn get(self) -> u32 {
         self.0
     }
@@ -28,8 +28,8 @@ impl fmt::Display for Incarnation {
     }
 }
 
-/// Names a command. Its reply carries the same ticket, and so does the change that a watch reports
-/// which the command left. Answers with a ticket that is no longer awaited change nothing.
+/// The ticket of a command. Its reply has the same ticket, and so does the change of a watch that
+/// the command left. Answers with a ticket that is no longer awaited change nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Ticket(Kind);
 
@@ -39,7 +39,7 @@ enum Kind {
     Cleanup,
 }
 
-/// Whose a ticket is of two machines that make up one recipe.
+/// One of the two machines that make up one recipe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Part {
     First,
@@ -47,10 +47,10 @@ pub(crate) enum Part {
 }
 
 impl Ticket {
-    /// Of each command whose reply the recipe does not wait for.
+    /// The ticket of each command with a reply that the recipe does not wait for.
     pub const CLEANUP: Self = Self(Kind::Cleanup);
 
-    /// That of a recipe's command number `step` since it began anew for the last time.
+    /// Returns the ticket of a recipe's command number `step` since it last began anew.
     pub const fn request(incarnation: Incarnation, step: u32) -> Self {
         Self::of_part(Part::First, incarnation, step)
     }
@@ -59,7 +59,7 @@ impl Ticket {
         Self(Kind::Request { part, incarnation, step })
     }
 
-    /// Whose it is; that of a command whose reply is not waited for is neither's.
+    /// Returns the machine of the ticket; a cleanup belongs to neither.
     pub(crate) const fn part(self) -> Option<Part> {
         match self.0 {
             Kind::Request { part, .. } => Some(part),
@@ -71,8 +71,8 @@ impl Ticket {
         matches!(self.0, Kind::Request { incarnation, .. } if incarnation == other)
     }
 
-    /// Whether the command cleans up behind the recipe, which does not wait for its reply: that may be
-    /// delivered or dropped.
+    /// Returns whether the command cleans up behind the recipe. The recipe does not wait for its
+    /// reply, so the driver may deliver or drop it.
     pub const fn is_cleanup(self) -> bool {
         matches!(self.0, Kind::Cleanup)
     }

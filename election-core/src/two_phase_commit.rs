@@ -1,6 +1,6 @@
 //! The two-phase commit: sites vote, and all of them learn one decision.
 //!
-//! The node holds what is to be done; its children say how that stands, by their names alone:
+//! The node holds the content. The names of its children alone show the state:
 //!
 //! ```text
 //!  of each site:      invited-S --> joined-S --> commit-S --> (deleted: acknowledged)
@@ -10,9 +10,9 @@
 //!  of the whole:      open-ID --> committed-ID or aborted-ID --> (deleted, with the node)
 //! ```
 //!
-//! Each arrow is one transaction, which any party may send again: it is applied once. `open-ID` is
-//! deleted by what decides, and checked by what a vote depends on, so that there is one decision, and no
-//! vote behind it. The id tells a transaction from the next one at the same path.
+//! Each arrow is one transaction, which any party may send again: it is applied once. The decision
+//! deletes `open-ID`, and what a vote depends on checks it. So there is one decision, and no vote
+//! after it. The id distinguishes a transaction from the next one at the same path.
 
 mod begin;
 mod child;
@@ -40,20 +40,21 @@ use leaving::{Leaving, LeavingStep};
 use plan::Plan;
 use tally::Tally;
 
-/// How often a transaction may be refused, or a list show nothing, one after the other.
+/// How often a transaction may be refused, or a list show nothing, in a row.
 const PATIENCE: u8 = 16;
 
-/// One party of a two-phase commit, with one [task](CommitTask).
+/// A party of a two-phase commit, with one [task](CommitTask).
 ///
-/// Feed each event to [`handle_event`](Recipe::handle_event) and carry out what it answers, until it
-/// tells its end. [`withdraw`](Recipe::withdraw) gives up: what is on its way may be done all the same.
+/// Feed each event to [`handle_event`](Recipe::handle_event) and execute the command that it
+/// returns, until it reports its end. [`withdraw`](Recipe::withdraw) gives up: a request on its way
+/// may still be executed.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TwoPhaseCommit {
     task: CommitTask,
     id: Option<NomineeId>,
     line: Line<Request>,
     stage: Stage,
-    /// Of the last list or look that left one.
+    /// The watch of the last list or look that left one.
     watch: Option<Ticket>,
     patience: u8,
     own: Own,
@@ -103,20 +104,20 @@ enum Request {
 }
 
 impl TwoPhaseCommit {
-    /// A party that has not been connected yet. The id is that of the transaction that is meant; `None`
-    /// means the one that stands there.
+    /// Makes a party that has not been connected yet. The id is that of the transaction that is
+    /// meant; `None` means the one at the path.
     pub fn new(task: CommitTask, id: Option<NomineeId>) -> Self {
         let stage = Self::first_stage(&task, id);
         let own = Own { asked: Asked::Never, told: Told::Nothing };
         Self { task, id, line: Line::new(), stage, watch: None, patience: PATIENCE, own }
     }
 
-    /// What it is to do.
+    /// Returns its task.
     pub const fn task(&self) -> &CommitTask {
         &self.task
     }
 
-    /// How it ended, if it has.
+    /// Returns how it ended, if it has.
     pub const fn end(&self) -> Option<CommitEnd> {
         match self.stage {
             Stage::Ended(end) => Some(end),
@@ -143,7 +144,7 @@ impl TwoPhaseCommit {
         };
     }
 
-    /// No znode of the session is left.
+    /// Notes that the session is lost, with all its znodes.
     fn session_lost(&mut self) {
         self.own.asked = Asked::Never;
         match self.stage {
@@ -299,12 +300,12 @@ impl TwoPhaseCommit {
     }
 }
 
-/// What was the case before an event.
+/// The state before an event.
 struct Before {
     is_over: bool,
 }
 
-/// Whether a transaction was refused because of what has changed since the list.
+/// Returns whether a transaction was refused because of a change since the list.
 const fn is_outdated(code: i32) -> bool {
     matches!(code, NO_NODE | NODE_EXISTS | NOT_EMPTY)
 }
@@ -361,7 +362,8 @@ impl Recipe for TwoPhaseCommit {
         self.output(&before)
     }
 
-    /// Gives up. A site that has joined deletes its ephemeral znode: if it has not voted, it is gone.
+    /// Gives up. A site that has joined deletes its ephemeral znode. If it has not voted, it counts
+    /// as gone.
     fn withdraw(&mut self) -> Output<'_, CommitSiteNotice> {
         let before = self.before();
         match (&self.stage, &self.task, self.own.asked) {

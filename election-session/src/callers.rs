@@ -1,8 +1,8 @@
-//! What the caller has in flight.
+//! The caller's own requests in flight.
 
 use zk_session::Limits;
 
-/// The bounds on what the caller has in flight.
+/// The bounds on the caller's requests in flight.
 #[derive(Debug)]
 pub(crate) struct Callers {
     limits: Limits,
@@ -22,8 +22,8 @@ impl Callers {
         self.in_flight += 1;
     }
 
-    /// Whether there is room for another request, if so many bytes wait to be sent. For one there
-    /// always is: only its reply would make room for others.
+    /// Returns whether there is room for another request, if this many bytes wait to be sent. There
+    /// always is for one: only its reply would make room for others.
     pub(crate) const fn have_room(&self, queued_bytes: usize) -> bool {
         let Self { limits, in_flight } = self;
         *in_flight == 0

@@ -1,4 +1,4 @@
-//! When recipes are told that their time has passed.
+//! The times at which recipes are fed a deadline.
 
 use alloc::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use zk_session::Instant;
 
 use crate::key::RecipeKey;
 
-/// The times that callers gave their recipes.
+/// The deadlines that callers set for their recipes.
 #[derive(Debug, Default)]
 pub(crate) struct Deadlines(BTreeSet<(Instant, RecipeKey)>);
 
@@ -22,7 +22,7 @@ impl Deadlines {
         self.0.pop_first().map(|(_, key)| key)
     }
 
-    /// Replaces the time that a recipe was given.
+    /// Replaces the deadline of a recipe.
     pub(crate) fn replace(
         &mut self,
         key: RecipeKey,

@@ -1,4 +1,4 @@
-//! What comes out of a host.
+//! Events of a host.
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -15,68 +15,68 @@ use crate::key::RecipeKey;
 use crate::request::RequestKind;
 use crate::site::Site;
 
-/// What happened, in the order in which it did.
+/// An event. Events come in the order in which things happened.
 ///
-/// `T` tells the caller's requests apart, `W` its watches; what is said of them, of connections and
-/// of the lease is said as in [`zk_session::Event`].
+/// `T` is the type of the caller's tags for requests, `W` that for watches. Events of requests,
+/// watches, connections and the lease mean the same as in [`zk_session::Event`].
 #[derive(Debug)]
 pub enum Event<R: Recipe, T, W> {
     /// A request of the caller has its outcome.
     Completed {
-        /// Which request.
+        /// The tag of the request.
         tag: T,
         /// The reply's body, or why there is none.
         outcome: Result<Completion, Failure>,
     },
-    /// A watch of the caller's fired; being one-shot, it is gone.
+    /// A one-shot watch of the caller fired, and is gone.
     Fired {
-        /// Which watch.
+        /// The tag of the watch.
         watcher: W,
         /// What happened to the znode.
         kind: EventType,
-        /// The transaction, from servers since 3.9; else −1.
+        /// The transaction, from servers since 3.9; otherwise −1.
         zxid: Zxid,
     },
-    /// A persistent watch of the caller's saw a change; it stays.
+    /// A persistent watch of the caller saw a change. The watch stays.
     Changed {
-        /// Which watch.
+        /// The tag of the watch.
         watcher: W,
         /// The znode's path on the server.
         path: Arc<str>,
         /// What happened to the znode.
         kind: EventType,
-        /// The transaction, from servers since 3.9; else −1.
+        /// The transaction, from servers since 3.9; otherwise −1.
         zxid: Zxid,
     },
-    /// A persistent watch of the caller's is set again after a reconnect; what changed meanwhile is
-    /// not reported.
+    /// A persistent watch of the caller is set again after a reconnect. Changes in between are not
+    /// reported.
     ChangesMissed {
-        /// Which watch.
+        /// The tag of the watch.
         watcher: W,
     },
-    /// A watch of the caller's is gone without having fired.
+    /// A watch of the caller is gone without having fired.
     WatchLost {
-        /// Which watch.
+        /// The tag of the watch.
         watcher: W,
     },
-    /// A recipe took a step. It can be looked at by its key until [`Event::Over`] comes.
+    /// A recipe took a step. Its key finds it until [`Event::Over`] comes.
     Stepped(Step<R::Notice>),
-    /// A recipe is over; nothing follows of it. Here it is back.
+    /// A recipe is over, and is returned here. No more events of it follow.
     Over {
-        /// Which recipe.
+        /// The key of the recipe.
         key: RecipeKey,
         /// The recipe.
         recipe: Box<R>,
-        /// Where it stood.
+        /// The site of the recipe.
         site: Arc<Site>,
-        /// How it came to its end.
+        /// Why it ended.
         end: RecipeEnd,
     },
-    /// A request that was made for recipes has its outcome.
+    /// A request for recipes has its outcome.
     Requested {
-        /// What was asked for.
+        /// The kind of the request.
         kind: RequestKind,
-        /// The outcome. That of the recipe's node is not one of its candidate.
+        /// The outcome. A success or failure for the recipe's node says nothing of its candidate.
         outcome: Result<(), Failure>,
     },
     /// A server accepted the session, for the first time or again.
@@ -85,32 +85,32 @@ pub enum Event<R: Recipe, T, W> {
         session: SessionId,
         /// The negotiated timeout.
         timeout: Duration,
-        /// Whether the server is cut off from its ensemble: recipes do not stand by it.
+        /// Whether the server is cut off from its ensemble. Recipes do not stand by such a server.
         read_only: bool,
     },
-    /// An attempt to connect failed; another will follow.
+    /// An attempt to connect failed. Another one follows.
     ConnectFailed {
-        /// The server, in the list that counted when the attempt began.
+        /// The server, by its place in the list that counted when the attempt began.
         server: ServerIndex,
         /// Why.
         end: ConnectionEnd,
         /// When the next attempt will begin.
         retry_at: Instant,
     },
-    /// The connection is gone. The session may live on: reconnecting has begun.
+    /// The connection is lost. The session may live on, and reconnecting has begun.
     Disconnected {
         /// The session.
         session: Option<SessionId>,
         /// Why.
         end: ConnectionEnd,
-        /// The lease deadline; `None` if that has passed.
+        /// The lease deadline; `None` if it has passed.
         lease_deadline: Option<Instant>,
     },
-    /// The lease deadline has passed: what was announced is over.
+    /// The lease deadline has passed. All announced grants are over.
     LeaseLapsed,
-    /// The server refused a heartbeat: it proves nothing.
+    /// The server refused a heartbeat, which therefore proves nothing.
     HeartbeatRefused {
-        /// The recipe whose znode it checked.
+        /// The recipe that owns the checked znode.
         key: RecipeKey,
         /// The path of that znode on the server.
         path: String,
@@ -121,14 +121,14 @@ pub enum Event<R: Recipe, T, W> {
     Renewed {
         /// The session that expired.
         session: Option<SessionId>,
-        /// How it came to that.
+        /// What shows that it has expired.
         expiry: Expiry,
     },
-    /// The session is over, and the host with it. Nothing follows.
+    /// The session has ended, and the host with it. This is the last event.
     Ended {
         /// The session.
         session: Option<SessionId>,
-        /// How it came to that.
+        /// Why it ended.
         end: SessionEnd,
     },
 }
@@ -137,39 +137,39 @@ pub enum Event<R: Recipe, T, W> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Step<N> {
-    /// Which recipe.
+    /// The key of the recipe.
     pub key: RecipeKey,
-    /// What the recipe has to tell, if anything.
+    /// The recipe's notice, if it gives one.
     pub notice: Option<N>,
-    /// How its grant has changed, if it has.
+    /// The change of its grant, if there is one.
     pub grant: Option<GrantChange>,
-    /// The change of a znode that woke it, if one did.
+    /// The change of a znode that woke it, if there is one.
     pub woken_by: Option<Wake>,
     /// The highest zxid that the session had seen by then.
     pub zxid: Zxid,
 }
 
 impl<N> Step<N> {
-    /// The same step, with another notice or none.
+    /// Returns the same step with another notice, or without one.
     pub fn map<M>(self, map: impl FnOnce(N) -> Option<M>) -> Step<M> {
         let Self { key, notice, grant, woken_by, zxid } = self;
         Step { key, notice: notice.and_then(map), grant, woken_by, zxid }
     }
 }
 
-/// A change of a znode that a recipe had a watch on, and awaited.
+/// A change of a znode that a recipe watched and waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wake {
     /// What happened to the znode.
     pub kind: EventType,
-    /// The transaction, from servers since 3.9; else −1.
+    /// The transaction, from servers since 3.9; otherwise −1.
     pub zxid: Zxid,
 }
 
-/// How a recipe came to its end.
+/// Why a recipe ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RecipeEnd {
-    /// It told its end by a notice, and nothing of it is left.
+    /// It reported its end by a notice, and nothing of it is left.
     Finished,
     /// The host ended first.
     HostEnded(SessionEnd),

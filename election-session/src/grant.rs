@@ -1,29 +1,29 @@
-//! What the user of a recipe is told that it holds.
+//! Grants: what a recipe holds, as its user is told.
 
 use alloc::boxed::Box;
 
 use election_core::{Hold, Token};
 use zk_session::{Instant, LeaseOutlook, SessionEnd};
 
-/// What the user of a recipe may be told that it holds. It is announced only while the lease is
-/// proved, and can be proved again in time: until then another client may hold it, although this
-/// recipe was promoted (by an event that lay waiting while the process was paused), or the lease
-/// would lapse at once.
+/// What a recipe's user may be told that the recipe holds. The host announces a grant only while
+/// the lease is proved, and can be proved again in time. Before that, another client may hold it
+/// although this recipe was promoted, because the event may have waited while the process was
+/// paused; or the lease would lapse at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Grant {
     /// The recipe holds nothing.
     None,
-    /// The recipe holds it, and its user is not told yet.
+    /// The recipe holds it. Its user is not told yet.
     AwaitsLease {
-        /// Fences what is held.
+        /// The token that fences it.
         token: Token,
-        /// As it was when the recipe was promoted, or of another kind since.
+        /// The outlook when the recipe was promoted, or a later one of another kind.
         outlook: LeaseOutlook,
     },
-    /// Its user was told. It may act while the lease deadline lies ahead.
+    /// Its user was told, and may act while the lease deadline lies ahead.
     Announced {
-        /// Fences what is held.
+        /// The token that fences it.
         token: Token,
     },
 }
@@ -75,16 +75,16 @@ impl SeatGrant {
 pub enum GrantChange {
     /// It waits for the lease, or for another reason than before.
     AwaitsLease(LeaseOutlook),
-    /// Its user is to be told of it.
+    /// Its user has to be told.
     Announced {
-        /// Fences what is held.
+        /// The token that fences it.
         token: Token,
         /// The lease deadline at this moment.
         until: Instant,
     },
-    /// What was announced is over.
+    /// An announced grant is over.
     Ended {
-        /// The token of what was announced.
+        /// The token of the grant.
         token: Token,
         /// What ended it.
         by: GrantEnd,
@@ -94,9 +94,9 @@ pub enum GrantChange {
 /// What ended a grant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GrantEnd {
-    /// A step of the recipe, whose notice, if it has one, says why.
+    /// A step of the recipe. Its notice, if it has one, says why.
     Recipe,
-    /// The host: it is closing, or over.
+    /// The host, which is closing or has ended.
     Host(SessionEnd),
 }
 
@@ -109,8 +109,8 @@ impl Grant {
         matches!(self, Self::Announced { .. })
     }
 
-    /// Takes in what the recipe holds after a step. What is new waits for the lease until it is
-    /// [looked at](Self::look_at_lease).
+    /// Takes in what the recipe holds after a step. A new grant waits for the lease until the host
+    /// [looks at it](Self::look_at_lease).
     pub(crate) fn follow(&mut self, hold: Hold) -> Option<GrantChange> {
         let ended = match *self {
             Self::Announced { token } if hold.token() != Some(token) => {
@@ -129,9 +129,9 @@ impl Grant {
         ended
     }
 
-    /// Announces what waits for the lease, if that can be relied on and the recipe is not in doubt
-    /// for another reason: a handshake may prove the lease, but not that the recipe's znode still
-    /// stands. What was known of the lease stays, unless it is of another kind now: a status is no
+    /// Announces a waiting grant, if the lease can be relied on and the recipe is not in doubt for
+    /// another reason: a handshake may prove the lease, but not that the recipe's znode still
+    /// stands. The recorded outlook stays, unless the new one is of another kind: a status is no
     /// meter.
     pub(crate) fn look_at_lease(
         &mut self,
@@ -155,7 +155,7 @@ impl Grant {
         })
     }
 
-    /// The client ends: nothing is held from here on.
+    /// Ends the grant with the client.
     pub(crate) fn end(&mut self, end: SessionEnd) -> Option<GrantChange> {
         match core::mem::replace(self, Self::None) {
             Self::Announced { token } => {

@@ -1,11 +1,11 @@
-//! Views of a group: its members and their data, as they were at one moment.
+//! Views of a group: its members and their data at one moment.
 //!
-//! A server answers the requests of one connection in order, and sends what watches see in that order,
-//! too: what was read, and not reported as changed since, is still so when a later reply comes. So a view
-//! that is put together from many reads is true at the moment of the last one, if no event has touched
-//! what was read before. Where members change all the time there may be no such moment: then a moment is
-//! *pinned*, and what has to be read for it counts if its `mzxid` is not higher than the zxid that the
-//! server had applied at that moment.
+//! A server answers the requests of one connection in order, and sends watch events in that order,
+//! too. So a value that was read, and was not reported as changed since, is still right when a
+//! later reply comes. A view of many reads is therefore true at the moment of the last read, if no
+//! event has touched an earlier one. If members change all the time there may be no such moment.
+//! Then the tracker *pins* a moment: a later read counts for it if its `mzxid` is not higher than
+//! the zxid that the server had applied at that moment.
 
 mod format;
 mod pin;
@@ -25,16 +25,16 @@ pub use read::GroupRead;
 use slots::{Fresh, Slots, Touch};
 pub use view::{Continuity, GroupMember, GroupSnapshot, GroupView, MemberData};
 
-/// Keeps a view of the children of a znode, whose requests a driver makes.
+/// Keeps a view of the children of a znode. A driver makes its requests.
 ///
-/// The driver makes each request that [`poll_request`](Self::poll_request) hands out, many at a time if
-/// it likes, and brings in what comes of them and of the watches. Before a reply it brings in every
-/// event that came before it on the connection; an event that came after it may be brought in before
-/// it, too, at the price of another read. Then it asks for [`poll_snapshot`](Self::poll_snapshot).
+/// The driver makes each request of [`poll_request`](Self::poll_request), many at a time if it
+/// likes, and reports the replies and the events of the watches. It reports every event that came
+/// before a reply on the connection before that reply. It may report a later event before the
+/// reply, too; that costs another read. Then it calls [`poll_snapshot`](Self::poll_snapshot).
 ///
-/// After a lost connection in the same session, the requests that were in flight
-/// [have failed](Self::handle_failed); a persistent watch may have [missed](Self::handle_missed)
-/// changes, and one-shot watches stand, or fire. After another session [all watches are
+/// After a lost connection in the same session, the requests in flight [have
+/// failed](Self::handle_failed), a persistent watch may have [missed](Self::handle_missed) changes,
+/// and one-shot watches stand, or fire. In another session [all watches are
 /// lost](Self::handle_watches_lost).
 #[derive(Debug)]
 pub struct GroupTracker {
@@ -47,44 +47,45 @@ pub struct GroupTracker {
     pin: Option<Pin>,
     /// Moments that were pinned in vain since the last view.
     failures: u32,
-    /// What changed unseen so often.
+    /// How many times changes may have been missed.
     gaps: u64,
     last: Option<GroupSnapshot>,
-    /// The latest zxid that a reply has brought.
+    /// The highest zxid of a reply.
     zxid: Zxid,
     last_ticket: u64,
 }
 
-/// By what watches the tracker hears of changes.
+/// The watches by which the tracker hears of changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GroupWatching {
-    /// By one persistent recursive watch on the node: servers since 3.6.
+    /// One persistent recursive watch on the node. It needs servers since 3.6.
     Persistent,
-    /// By one-shot watches on the list of children, and on each member.
+    /// One-shot watches on the list of children, and on each member.
     OneShot,
 }
 
-/// What a driver is to ask for.
+/// A request for the driver to make.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GroupRequest {
-    /// To be handed back with the reply: one that came too late counts no more.
+    /// The ticket, to be returned with the reply. It makes the tracker ignore a reply that comes
+    /// too late.
     pub ticket: u64,
-    /// What to ask.
+    /// The question.
     pub question: GroupQuestion,
 }
 
-/// What is asked.
+/// The question of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GroupQuestion {
-    /// Have a quorum commit something, as [`Op::Barrier`](election_core::Op::Barrier) does: what is read
-    /// from now on is not older than what another session has shown.
+    /// Have a quorum commit something, as [`Op::Barrier`](election_core::Op::Barrier) does. Later
+    /// reads are then not older than what another session has shown.
     Barrier,
     /// Set a persistent recursive watch on the node.
     AddWatch,
-    /// List the children; with one-shot watches, leave one, or, where the node does not exist, one for
-    /// its creation.
+    /// List the children. With one-shot watches, leave one on the list, or, if the node does not
+    /// exist, one for its creation.
     List,
-    /// Read the member with this name; with one-shot watches, leave one.
+    /// Read the member with this name. With one-shot watches, leave one.
     Read(Arc<str>),
 }
 
@@ -106,16 +107,17 @@ enum Asked {
 enum Listing {
     Due,
     InFlight(u64),
-    /// One is on its way that may be too old.
+    /// A list is on its way, and may be out of date.
     Outdated(u64),
     Known,
 }
 
-/// How many moments are pinned in vain before a view is told that leaves out what cannot be read.
+/// How many moments to pin in vain before the tracker returns a view without the data that it
+/// cannot read.
 const PATIENCE: u32 = 8;
 
 impl GroupTracker {
-    /// Of the node at this path, as the driver names it in events.
+    /// Creates a tracker of the node at this path, as the driver names it in events.
     pub const fn new(path: String, format: GroupFormat, watching: GroupWatching) -> Self {
         Self {
             path,
@@ -136,12 +138,12 @@ impl GroupTracker {
         }
     }
 
-    /// By what watches it hears of changes.
+    /// Returns the watches by which it hears of changes.
     pub const fn watching(&self) -> GroupWatching {
         self.watching
     }
 
-    /// What to ask for next, if anything.
+    /// Returns the next request, if there is one.
     pub fn poll_request(&mut self) -> Option<GroupRequest> {
         let ticket = self.last_ticket + 1;
         let question = self.question(ticket)?;
@@ -166,7 +168,7 @@ impl GroupTracker {
         Some(question)
     }
 
-    /// The barrier was passed.
+    /// Reports that the barrier was passed.
     pub fn handle_barrier(&mut self, ticket: u64) {
         if self.setup == Setup::Barrier(Asked::InFlight(ticket)) {
             self.setup = match self.watching {
@@ -176,20 +178,20 @@ impl GroupTracker {
         }
     }
 
-    /// The persistent watch stands.
+    /// Reports that the persistent watch is set.
     pub fn handle_watch_added(&mut self, ticket: u64) {
         if self.setup == Setup::AddWatch(Asked::InFlight(ticket)) {
             self.setup = Setup::Done;
         }
     }
 
-    /// The server knows no persistent watches: one-shot ones will do.
+    /// Reports that the server knows no persistent watches. The tracker goes on with one-shot ones.
     pub fn handle_unsupported(&mut self, ticket: u64) {
         self.watching = GroupWatching::OneShot;
         self.handle_watch_added(ticket);
     }
 
-    /// The names of all children; none if the node does not exist.
+    /// Reports the names of all children; none if the node does not exist.
     pub fn handle_list<'a>(
         &mut self,
         ticket: u64,
@@ -204,11 +206,11 @@ impl GroupTracker {
         self.zxid = self.zxid.max(zxid);
         self.slots.list(names.filter(|name| self.format.is_member(name)));
         self.listing = if is_outdated { Listing::Due } else { Listing::Known };
-        // These were all the names at this moment, whatever has come since.
+        // The list had all names at this moment, whatever has come since.
         self.pin_if_free(zxid);
     }
 
-    /// A read was answered.
+    /// Reports the answer to a read.
     pub fn handle_read(&mut self, ticket: u64, name: &str, read: GroupRead, zxid: Zxid) {
         let is_fresh = self.slots.awaits(ticket, name);
         if let Some(pin) = &mut self.pin
@@ -224,7 +226,7 @@ impl GroupTracker {
         }
     }
 
-    /// A request failed, so that it is to be made again: the connection was lost.
+    /// Reports that a request failed with its connection. The tracker makes it again.
     pub fn handle_failed(&mut self, request: &GroupRequest) {
         let GroupRequest { ticket, question } = request;
         match &mut self.setup {
@@ -244,7 +246,7 @@ impl GroupTracker {
         }
     }
 
-    /// A watch saw a change of the znode at this path.
+    /// Reports that a watch saw a change of the znode at this path.
     pub fn handle_change(&mut self, path: &str, kind: EventType) {
         let child = match path.strip_prefix(self.path.as_str()) {
             Some("") => return self.node_changed(kind),
@@ -275,13 +277,13 @@ impl GroupTracker {
                 }
                 self.slots.due(child);
             }
-            // One-shot watches on members alone say nothing of the list, which has its own.
+            // A one-shot watch on a member says nothing of the list, which has its own watch.
             _ => self.slots.due_if_known(child),
         }
     }
 
     fn node_changed(&mut self, kind: EventType) {
-        // A recursive watch tells of each child.
+        // A recursive watch reports each child.
         if (self.watching, kind) == (GroupWatching::Persistent, EventType::NODE_DATA_CHANGED) {
             return;
         }
@@ -295,7 +297,7 @@ impl GroupTracker {
         };
     }
 
-    /// A persistent watch stands again, and may have missed changes.
+    /// Reports that a persistent watch is set again, and may have missed changes.
     pub fn handle_missed(&mut self) {
         self.gaps += 1;
         self.unpin();
@@ -303,16 +305,17 @@ impl GroupTracker {
         self.slots.all_due();
     }
 
-    /// The watches are gone, with their session or because a server does not know them.
+    /// Reports that the watches are gone, with their session or because a server does not know
+    /// them.
     pub fn handle_watches_lost(&mut self) {
         self.handle_missed();
-        // What is on its way was asked of a server that may lag behind what was shown.
+        // Requests in flight went to a server that may be behind the last view.
         self.listing = Listing::Due;
         self.setup = Setup::Barrier(Asked::Due);
     }
 
-    /// Lets it look whether an event was lost: servers drop that of a znode which the client may not
-    /// read. To be called seldom, once a minute, say.
+    /// Checks whether an event was lost: a server drops the event of a znode that the client may
+    /// not read. Call this seldom, for example once a minute.
     pub fn look(&mut self) {
         self.relist();
         self.slots.unreadable_due();
@@ -330,7 +333,7 @@ impl GroupTracker {
         }
     }
 
-    /// What the group is, if that can be said now and is not what was said last.
+    /// Returns the view, if it is known now and differs from the last one.
     pub fn poll_snapshot(&mut self) -> Option<GroupSnapshot> {
         let is_known = (self.setup, self.listing) == (Setup::Done, Listing::Known);
         let members = if is_known && self.slots.are_clean() {

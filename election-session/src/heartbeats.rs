@@ -1,4 +1,4 @@
-//! Which znode heartbeats check.
+//! The znode that heartbeats check.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
@@ -7,15 +7,15 @@ use zk_session::Instant;
 
 use crate::key::RecipeKey;
 
-/// What heartbeats check, and what they could check.
+/// The znode that heartbeats check, and the znodes that they could check.
 #[derive(Debug, Default)]
 pub(crate) struct Heartbeats {
     pub(crate) checked: Option<Checked>,
-    /// Recipes that need the lease. Some may be over meanwhile.
+    /// Recipes that need the lease. Some may be over by now.
     untried: BTreeSet<RecipeKey>,
-    /// Those whose znode, with this path on the server, was refused since the lease was prolonged last:
-    /// each is tried once before any is tried again, or two that are refused would take turns without
-    /// end.
+    /// Recipes with a znode, by its path on the server, that was refused since the lease was last
+    /// prolonged. Each is tried once before any is tried again; otherwise two refused ones would
+    /// take turns without end.
     refused: BTreeMap<RecipeKey, String>,
     /// The lease deadline at the last refusal.
     lease: Option<Instant>,
@@ -29,17 +29,17 @@ pub(crate) struct Checked {
 }
 
 impl Heartbeats {
-    /// The lease is not needed any more.
+    /// Stops: no recipe needs the lease any more.
     pub(crate) fn stop(&mut self) {
         self.checked = None;
     }
 
-    /// Another server may see things otherwise.
+    /// Forgets the refusals, because another server may answer otherwise.
     pub(crate) fn connected(&mut self) {
         self.try_all_again();
     }
 
-    /// The recipe needs the lease, and this tells the path of its znode.
+    /// Notes that the recipe needs the lease. `is_path` recognises the path of its znode.
     pub(crate) fn needed_by(&mut self, key: RecipeKey, is_path: impl FnOnce(&str) -> bool) {
         if !self.refused.get(&key).is_some_and(|path| is_path(path)) {
             self.refused.remove(&key);
@@ -47,23 +47,23 @@ impl Heartbeats {
         }
     }
 
-    /// The recipe does not need the lease, or no longer.
+    /// Notes that the recipe does not need the lease.
     pub(crate) fn not_needed_by(&mut self, key: RecipeKey) {
         self.untried.remove(&key);
         self.refused.remove(&key);
     }
 
-    /// A recipe whose znode was not refused.
+    /// Returns a recipe with a znode that was not refused.
     pub(crate) fn untried(&self) -> Option<RecipeKey> {
         self.untried.first().copied()
     }
 
-    /// A recipe whose znode was refused.
+    /// Returns a recipe with a znode that was refused.
     pub(crate) fn refused(&self) -> Option<RecipeKey> {
         self.refused.first_key_value().map(|(key, _)| *key)
     }
 
-    /// Takes in that the heartbeat was refused which checks this one.
+    /// Takes in a refused heartbeat, which checked this znode.
     pub(crate) fn refuse(&mut self, checked: Checked, lease: Option<Instant>) {
         if lease > self.lease {
             self.try_all_again();

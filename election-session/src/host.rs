@@ -1,4 +1,4 @@
-//! The host: the sessions of one client, one after another, and what stands on them.
+//! The host: the sessions of one client, one after another, and the recipes on them.
 
 mod calls;
 mod dispatch;
@@ -28,71 +28,72 @@ use crate::seat::Seat;
 use crate::sessions::{HostSession, first_session};
 use crate::settings::Settings;
 
-/// A client without its IO: it keeps recipes of type `R` on one session after another, and passes the
-/// caller's own requests (told apart by a `T`) and watches (by a `W`) through.
+/// A client without its IO. It keeps recipes of type `R` on one session after another, and passes
+/// the caller's own requests (with tags of type `T`) and watches (of type `W`) through.
 ///
-/// See the [crate's documentation](crate) for the loop that drives it.
+/// The [crate documentation](crate) has the loop that drives it.
 pub struct RecipeHost<R: Recipe, T, W> {
     settings: Settings,
     session: HostSession<T, W>,
-    /// Sessions before this one.
+    /// How many sessions came before this one.
     sessions: u64,
     link: Link,
     callers: Callers,
-    /// By keys that ascend, the nodes of the map are little more than half full: they hold no more than needed.
+    /// With ascending keys, the nodes of the map are little more than half full, so their capacity
+    /// fits.
     seats: BTreeMap<RecipeKey, Box<Seat<R>>>,
     last_key: u64,
     lists: Lists,
-    /// What may still be handed out of lists before other events are taken in.
+    /// How much of the lists may still be delivered before other events are handled.
     turn: Turn,
     clock: Clock,
     looks: Looks,
     heartbeats: Heartbeats,
     readiness: Readiness,
     deadlines: Deadlines,
-    /// Recipes whose grant is announced once the lease is proved.
+    /// Recipes with a grant that is announced once the lease is proved.
     awaiting_lease: BTreeSet<RecipeKey>,
-    /// What the driver is told of its transport before what the session says: to drop that of an
-    /// earlier session, or what was only looked at.
+    /// A command that the driver gets before those of the present session: to drop the transport of
+    /// an earlier session, or one that was only looked at.
     first_transport: Option<TransportCommand>,
     events: VecDeque<Pending<R, T, W>>,
 }
 
-/// Whether the time was told that recipes are to be told of.
+/// Whether the present time has been read and recipes have to be told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Clock {
     Read,
     Settled,
 }
 
-/// What the caller is still to be handed.
+/// Events that the caller has not polled yet.
 enum Pending<R: Recipe, T, W> {
     Event(Event<R, T, W>),
-    /// The end of a recipe, which can be looked at until it is handed out.
+    /// The end of a recipe, which can be looked up until the event is polled.
     Over(RecipeKey),
 }
 
-/// The present connection, as far as recipes are concerned.
+/// The present connection, as recipes see it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Link {
     Down,
     Up {
         timeout: Duration,
     },
-    /// By a server that is cut off from its ensemble: no recipe stands by it.
+    /// It is to a server that is cut off from its ensemble. No recipe stands by it.
     ReadOnly,
 }
 
 impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
-    /// A host whose first session begins at once: as a new one, or where
-    /// [`Settings::resumption`] goes on.
+    /// Creates a host. Its first session begins at once: a new one, or the one of
+    /// [`Settings::resumption`].
     ///
     /// # Errors
     ///
-    /// [`SubmitError::TooLarge`] for an identity that no server would read.
+    /// [`SubmitError::TooLarge`] for an identity that no server would accept.
     pub fn new(mut settings: Settings, now: Instant) -> Result<Self, SubmitError> {
         let limits = settings.session.limits;
-        // The bounds are for the caller: a recipe must not be refused its request.
+        // The bounds are for the caller; a recipe's request must not be refused.
         settings.session.limits =
             Limits { max_in_flight: usize::MAX, max_queued_bytes: usize::MAX, ..limits };
         Ok(Self {
@@ -116,43 +117,44 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
         })
     }
 
-    /// Says that a server has answered this operation with `Unimplemented`: it is not sent any more.
+    /// Returns whether a server has answered this operation with `Unimplemented`. The host does not
+    /// send it any more.
     pub fn is_unsupported(&self, operation: OpCode) -> bool {
         self.session.is_unsupported(operation)
     }
 
-    /// The session's id, once a server has granted it.
+    /// Returns the session's id, once a server has granted it.
     pub fn session_id(&self) -> Option<SessionId> {
         self.session.id()
     }
 
-    /// Whether requests can be sent right now.
+    /// Returns whether requests can be sent now.
     pub fn is_connected(&self) -> bool {
         self.session.is_connected()
     }
 
-    /// Whether the connection is one to a server that is cut off from its ensemble.
+    /// Returns whether the connected server is cut off from its ensemble.
     pub fn is_read_only(&self) -> bool {
         self.session.is_read_only()
     }
 
-    /// How the host ended, once it has.
+    /// Returns how the host ended, once it has.
     pub fn ended(&self) -> Option<SessionEnd> {
         self.session.ended().filter(|end| !self.renews_after(*end))
     }
 
-    /// Until when no server can have expired the session, less the margin. Compare it with the clock
-    /// before anything else is done by virtue of a [grant](crate::Grant).
+    /// Returns until when no server can have expired the session, less the margin. Compare it with
+    /// the clock before each act by virtue of a [grant](crate::Grant).
     pub fn lease_deadline(&self) -> Option<Instant> {
         self.session.lease_deadline()
     }
 
-    /// Whether the lease can be relied on, and what it waits for if it cannot.
+    /// Returns whether the lease can be relied on, and if not, what it waits for.
     pub fn lease_outlook(&self, now: Instant) -> LeaseOutlook {
         self.session.lease_outlook(now)
     }
 
-    /// The highest zxid seen in any reply or event of this session.
+    /// Returns the highest zxid of any reply or event of this session.
     pub fn last_zxid(&self) -> Zxid {
         self.session.last_zxid()
     }

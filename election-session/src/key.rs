@@ -1,4 +1,4 @@
-//! What replies, watch events and recipes are told apart by.
+//! Keys of replies, watch events and recipes.
 
 use alloc::sync::Arc;
 
@@ -7,19 +7,19 @@ use zk_session::WatchId;
 
 use crate::request::RequestKind;
 
-/// Names a recipe of a host; never given twice.
+/// The key of a recipe of a host. No key is given twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RecipeKey(pub(crate) u64);
 
-/// A watch of the caller's, in one of the sessions of a host: each session numbers its watches anew.
+/// A watch of the caller in one of the sessions of a host: each session numbers its watches anew.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CallerWatch {
-    /// Sessions before that one.
+    /// How many sessions came before that one.
     pub(crate) session: u64,
     pub(crate) id: WatchId,
 }
 
-/// Names a list that was asked for; never given twice.
+/// The key of a list that was asked for. No key is given twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ListKey(pub(crate) u64);
 
@@ -32,7 +32,7 @@ pub(crate) enum Tag<T> {
         ticket: Ticket,
         kind: RequestKind,
     },
-    /// Of the children of the znode with this path on the server.
+    /// A list of the children of the znode with this path on the server.
     List {
         parent: Arc<str>,
         list: ListKey,

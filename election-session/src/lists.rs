@@ -1,11 +1,12 @@
-//! Lists of children: at most one in flight for each parent, for all recipes of the host that want
-//! one.
+//! Lists of children. At most one is in flight for each parent, for all recipes of the host that
+//! want it.
 //!
-//! A list shows a recipe what it wants to see if the server made it after what made the recipe ask.
-//! Servers execute the requests of a connection in order. So a list that is in flight serves a recipe
-//! that asks because of the reply to a request which was submitted before the list; other recipes that
-//! ask meanwhile share the next one, as do those that ask before the caller has polled all events. A
-//! thousand recipes of a session cost a few lists and not a thousand, each of them of a thousand names.
+//! A list shows a recipe what it wants to see if the server made the list after the cause of the
+//! recipe's question. Servers execute the requests of a connection in order. So a list in flight
+//! serves a recipe that asks because of a reply, if the request of that reply was submitted before
+//! the list. Other recipes that ask meanwhile share the next list, and so do recipes that ask
+//! before the caller has polled all events. A thousand recipes of a session cost a few lists of a
+//! thousand names, and not a thousand such lists.
 
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::sync::Arc;
@@ -18,8 +19,8 @@ use crate::key::{ListKey, RecipeKey};
 use crate::names::{Listed, Names};
 use crate::window::Window;
 
-/// Bytes of lists to hand to recipes before other events are taken in: what has come in meanwhile, such
-/// as the replies to heartbeats, waits.
+/// Bytes of lists to deliver to recipes before other events, such as replies to heartbeats, are
+/// handled.
 const TURN: usize = 4 * 1024 * 1024;
 
 /// A recipe that wants a list, and the ticket of its command.
@@ -29,16 +30,16 @@ pub(crate) struct Reader {
     pub(crate) ticket: Ticket,
 }
 
-/// A moment in the order of what is submitted.
+/// A moment in the order of submissions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Moment(u64);
 
-/// What made a recipe ask for a list.
+/// Why a recipe asks for a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cause {
-    /// The reply to a request that was submitted then.
+    /// Because of the reply to a request that was submitted at this moment.
     ReplyTo(Moment),
-    /// Anything else, such as an event: the server may have made a list that is in flight before it.
+    /// For another reason, such as an event. The server may have made a list in flight before that.
     News,
 }
 
@@ -48,9 +49,9 @@ pub(crate) struct Lists {
     window: Window,
     /// By the path of the parent on the server.
     parents: BTreeMap<Arc<str>, ParentLists>,
-    /// Parents whose list is to be submitted.
+    /// Parents with a list to submit.
     asked: VecDeque<Arc<str>>,
-    /// Parents whose list is being delivered.
+    /// Parents with a list that is being delivered.
     delivering: VecDeque<Arc<str>>,
 }
 
@@ -77,12 +78,12 @@ enum ListStage {
 }
 
 impl Lists {
-    /// Now, between the lists that were submitted and those that will be.
+    /// Returns the present moment, between the lists that were submitted and those that will be.
     pub(crate) const fn moment(&self) -> Moment {
         Moment(self.last_key)
     }
 
-    /// Takes in a recipe that wants a list.
+    /// Adds a recipe that wants a list.
     pub(crate) fn ask(&mut self, parent: &Arc<str>, reader: Reader, cause: Cause) {
         let Self { parents, asked, .. } = self;
         let lists = parents.entry(Arc::clone(parent)).or_insert_with(|| {
@@ -100,7 +101,7 @@ impl Lists {
         served_by.insert(reader.key, reader.ticket);
     }
 
-    /// The list that was to be submitted was not: those that it was to serve.
+    /// Returns the recipes that a list was to serve which was not submitted.
     pub(crate) fn not_sent(&mut self, parent: &str) -> Vec<Reader> {
         match self.parents.remove(parent) {
             Some(ParentLists { stage: ListStage::Sent { serves, .. }, .. }) => {
@@ -111,7 +112,7 @@ impl Lists {
         }
     }
 
-    /// A list was answered. That of an earlier connection is ignored.
+    /// Takes in the answer to a list. It ignores the answer to one of an earlier connection.
     pub(crate) fn answered(
         &mut self,
         parent: &Arc<str>,
@@ -132,19 +133,19 @@ impl Lists {
         }
     }
 
-    /// Whether there is nothing to submit now, nor to deliver.
+    /// Returns whether there is nothing to submit or to deliver now.
     #[inline]
     pub(crate) fn are_idle(&self) -> bool {
         (self.asked.is_empty() || !self.window.has_room()) && self.delivering.is_empty()
     }
 
-    /// Whether there is something to deliver.
+    /// Returns whether there is something to deliver.
     pub(crate) fn has_undelivered(&self) -> bool {
         !self.delivering.is_empty()
     }
 
-    /// What this recipe has to be told before anything else: changes and replies go to it in the
-    /// order in which they came in.
+    /// Returns the list that this recipe has to get before anything else: it gets changes and
+    /// replies in the order in which they came in.
     pub(crate) fn claim(&mut self, parent: &str, recipe: RecipeKey) -> Option<Delivery> {
         if self.delivering.is_empty() {
             return None;
@@ -158,7 +159,7 @@ impl Lists {
         }
     }
 
-    /// What is to be submitted; then what is to be delivered, the oldest recipe first.
+    /// Returns the next list to submit; then the next one to deliver, the oldest recipe first.
     pub(crate) fn next(&mut self, turn: &mut Turn) -> Option<Next> {
         if self.window.has_room()
             && let Some(parent) = self.asked.pop_front()
@@ -196,8 +197,8 @@ impl Lists {
         Next::Submit { parent, key }
     }
 
-    /// The connection is lost, or the session over: what was asked for is void, and the recipes are
-    /// told so in another way.
+    /// Forgets all lists, because the connection is lost or the session over. The recipes hear of
+    /// that in another way.
     pub(crate) fn clear(&mut self) {
         self.parents.clear();
         self.asked.clear();
@@ -224,7 +225,7 @@ pub(crate) enum Next {
     Done,
 }
 
-/// What may still be delivered before other events are taken in.
+/// How much may still be delivered before other events are handled.
 #[derive(Debug)]
 pub(crate) struct Turn {
     left: usize,
@@ -235,7 +236,7 @@ impl Turn {
         Self { left: TURN }
     }
 
-    /// One delivery at least, however long the list is.
+    /// Admits one delivery at least, however long the list is.
     fn admits(&mut self, listed: &Listed) -> Option<()> {
         if self.left == 0 {
             return None;

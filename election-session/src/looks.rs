@@ -1,32 +1,31 @@
-//! When recipes look whether an event was lost.
+//! The moments at which recipes look whether an event was lost.
 //!
-//! A server that drops an event says nothing of it. So now and then each recipe looks: a follower at
-//! the list, a leader at its own candidate. All recipes of a host look at the same moment, so that
-//! one list serves all of one election; hosts do not, as each draws its moments at random.
+//! A server that drops an event says nothing of it. So each recipe looks now and then: a follower
+//! at the list, a leader at its own candidate. All recipes of a host look at the same moment, so
+//! that one list serves all nominees of one election. Hosts draw their moments at random.
 
 use core::time::Duration;
 
 use zk_session::Instant;
 
-/// Looks are no more frequent than this by default.
+/// The shortest default interval of looks.
 const LEAST_BY_DEFAULT: Duration = Duration::from_secs(60);
-/// Nor than this many session timeouts.
+/// The shortest default interval in session timeouts.
 const TIMEOUTS: u32 = 10;
-/// What is asked for cannot be less: looks that follow each other at once would be all that a host
-/// does.
+/// The shortest interval that the caller can set. Otherwise the host would do nothing but look.
 const LEAST: Duration = Duration::from_millis(100);
 
-/// How soon a recipe looks that a server had too much to do for.
+/// When a recipe looks again that a server had too much to do for.
 const RETRY: Duration = Duration::from_secs(1);
 
 /// The moments of a host's looks.
 #[derive(Debug)]
 pub(crate) struct Looks {
-    /// What the caller asked for.
+    /// The interval that the caller set.
     interval: Option<Duration>,
     random: fastrand::Rng,
     next: Option<Instant>,
-    /// When those look that a server had too much to do for.
+    /// When recipes look again that a server had too much to do for.
     retry: Option<Instant>,
 }
 
@@ -35,7 +34,7 @@ impl Looks {
         Self { interval, random: fastrand::Rng::with_seed(seed), next: None, retry: None }
     }
 
-    /// From now on there are recipes with a connection, in a session of this timeout.
+    /// Starts: from now on there are recipes with a connection, in a session of this timeout.
     pub(crate) fn start(&mut self, now: Instant, timeout: Duration) {
         if self.next.is_none() {
             let interval = self.interval.unwrap_or(LEAST_BY_DEFAULT.max(timeout * TIMEOUTS));
@@ -43,24 +42,25 @@ impl Looks {
         }
     }
 
-    /// There is no connection, or nobody to look.
+    /// Stops: there is no connection, or no recipe.
     pub(crate) const fn stop(&mut self) {
         (self.next, self.retry) = (None, None);
     }
 
-    /// A server did not look at what a recipe asked for.
+    /// Notes that a server did not handle a recipe's request, so the recipe looks again soon.
     pub(crate) fn retry_soon(&mut self, now: Instant) {
         if self.retry.is_none() {
             self.retry = Some(now + self.jittered(RETRY));
         }
     }
 
-    /// When the next look of any kind is due.
+    /// Returns when the next look of any kind is due.
     pub(crate) fn next(&self) -> Option<Instant> {
         self.next.into_iter().chain(self.retry).min()
     }
 
-    /// Whether those are to look that a server had too much to do for, which counts as begun.
+    /// Returns whether the recipes have to look again that a server had too much to do for, and
+    /// notes that they do.
     pub(crate) fn is_retry_due(&mut self, now: Instant) -> bool {
         let is_due = self.retry.is_some_and(|retry| retry <= now);
         if is_due {
@@ -69,7 +69,7 @@ impl Looks {
         is_due
     }
 
-    /// Whether a look is due, which counts as begun.
+    /// Returns whether a look is due, and notes that it begins.
     pub(crate) fn is_due(&mut self, now: Instant) -> bool {
         let is_due = self.next.is_some_and(|next| next <= now);
         if is_due {
@@ -78,7 +78,8 @@ impl Looks {
         is_due
     }
 
-    /// From three to five quarters of it, so that it comes as often as asked for, at a time of its own.
+    /// Draws from three to five quarters of the interval: as often as asked for, at a time of its
+    /// own.
     fn jittered(&mut self, interval: Duration) -> Duration {
         let spread = u64::try_from((interval / 2).as_micros()).unwrap_or(u64::MAX);
         let drawn = Duration::from_micros(self.random.u64(0..=spread));

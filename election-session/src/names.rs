@@ -1,4 +1,4 @@
-//! The names that a list of children has brought, for the recipes that it serves.
+//! The names of a list of children, for the recipes that it serves.
 
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -10,19 +10,19 @@ use election_core::{Failure, Sequence};
 use zk_jute::Decode as _;
 use zk_jute::records::GetChildrenResponse;
 
-/// What became of a list.
+/// The outcome of a list.
 pub(crate) type Listed = Result<Names, Failure>;
 
-/// The names, as they came or in order.
+/// The names, unsorted or sorted.
 #[derive(Clone, Debug)]
 pub(crate) enum Names {
-    /// The body of the answer, for one recipe: one pass costs less than to sort.
+    /// The body of the answer, for one recipe: one pass costs less than sorting.
     Answer(Bytes),
     Sorted(Arc<SortedNames>),
 }
 
 impl Names {
-    /// What to hand to so many recipes.
+    /// Prepares the answer for this many recipes.
     ///
     /// # Errors
     ///
@@ -36,11 +36,11 @@ impl Names {
         Ok(Self::Sorted(Arc::new(SortedNames::new(listed.children.into_iter()))))
     }
 
-    /// What it costs to hand it to a recipe, in bytes that are read once.
+    /// Estimates the cost of a delivery to a recipe, in bytes that are read once.
     pub(crate) fn cost(&self) -> usize {
-        /// What the recipe does next.
+        /// The recipe's next step.
         const LEAST: usize = 1024;
-        /// A search passes over a few names; and one that reads all of them need not decode them.
+        /// A search reads a few names, and one that reads all of them need not decode them.
         const SHARE: usize = 16;
         match self {
             Self::Answer(answer) => answer.len(),
@@ -76,7 +76,7 @@ impl SortedNames {
                 order.compare(names.listed(*one).unwrap_or(""), names.listed(*other).unwrap_or(""))
             }
         };
-        // By the numbers first: to read them again for each comparison takes longer.
+        // Sorting by the numbers first is faster: each comparison would have to read them again.
         let by_text = order(Order::BySequence);
         sequences.sort_unstable_by(|(one, first), (other, second)| {
             one.cmp(other).then_with(|| by_text(first, second))

@@ -1,4 +1,4 @@
-//! Paths of znodes, and the chroot in front of them.
+//! Paths of znodes, with and without the chroot.
 
 use alloc::borrow::{Cow, ToOwned as _};
 use alloc::format;
@@ -7,17 +7,17 @@ use core::fmt;
 
 use zk_session::{PathError, check_path};
 
-/// Gives the path of a child.
+/// Returns the path of a child.
 pub fn child_path(parent: &str, name: impl fmt::Display) -> String {
     if parent == "/" { format!("/{name}") } else { format!("{parent}/{name}") }
 }
 
-/// The prefix below which a client lives: empty, or an absolute path.
+/// A chroot: empty, or an absolute path.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Chroot(String);
 
 impl Chroot {
-    /// Reads a chroot; `/` and the empty text are the whole tree.
+    /// Reads a chroot. `/` and the empty text mean the whole tree.
     ///
     /// # Errors
     ///
@@ -29,7 +29,7 @@ impl Chroot {
         }
     }
 
-    /// The prefix: empty, or an absolute path.
+    /// Returns the chroot: empty, or an absolute path.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -44,12 +44,13 @@ impl Chroot {
         }
     }
 
-    /// The path as the client says it; that of a znode outside of the chroot as it is.
+    /// Returns the path as the client calls it. The path of a znode outside of the chroot stays as
+    /// it is.
     pub fn leave<'a>(&self, path: &'a str) -> &'a str {
         self.strip(path).unwrap_or(path)
     }
 
-    /// The path as the client says it, of a znode within the chroot.
+    /// Returns the path as the client calls it, for a znode within the chroot.
     pub fn strip<'a>(&self, path: &'a str) -> Option<&'a str> {
         match path.strip_prefix(self.0.as_str()) {
             Some("") => Some("/"),

@@ -1,4 +1,4 @@
-//! Making a request of what a recipe commands.
+//! Requests, made from the commands of recipes.
 
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -24,21 +24,21 @@ use crate::site::{Site, mode_of};
 /// A watch that a recipe has asked for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RecipeWatch {
-    /// Of the command.
+    /// The ticket of the command.
     pub(crate) ticket: Ticket,
     pub(crate) id: WatchId,
     pub(crate) on: WatchOn,
 }
 
-/// What a watch is on.
+/// The znode that a watch is on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WatchOn {
-    /// A znode that the recipe deletes itself.
+    /// The recipe's own znode, which the recipe deletes.
     Own,
     Other,
 }
 
-/// What was asked of the server.
+/// How a command was executed.
 pub(crate) enum Performed {
     Submitted,
     /// By a request that servers before 3.5 do not know.
@@ -48,7 +48,7 @@ pub(crate) enum Performed {
     Watching(RecipeWatch),
 }
 
-/// Whose command it is, and where.
+/// The recipe of a command, and its site.
 pub(crate) struct Performer<'h, T, W> {
     pub(crate) session: &'h mut Session<Tag<T>, Watcher<W>>,
     pub(crate) now: Instant,
@@ -61,7 +61,7 @@ pub(crate) struct Performer<'h, T, W> {
 impl<T, W: Clone> Performer<'_, T, W> {
     /// # Errors
     ///
-    /// What the recipe is to be told of a command that was not submitted.
+    /// The failure of a command that was not submitted, for the recipe.
     pub(crate) fn carry_out(mut self, command: &Command<'_>) -> Result<Performed, Failure> {
         let Command { ticket, op } = command;
         self.perform(*ticket, op).map_err(failure_of)
@@ -127,8 +127,8 @@ impl<T, W: Clone> Performer<'_, T, W> {
         }
     }
 
-    /// By `create2`, whose reply tells the znode's metadata; by `create` once a server before 3.5 has
-    /// refused that.
+    /// Creates by `create2`, which returns the znode's metadata; by `create` once a server before
+    /// 3.5 has refused that.
     fn create_plainly(
         &mut self,
         ticket: Ticket,
@@ -141,7 +141,8 @@ impl<T, W: Clone> Performer<'_, T, W> {
         }
     }
 
-    /// All at once, in order: servers execute them in order, and only the last reply counts.
+    /// Creates a node with its ancestors, all at once: servers execute the requests in order, and
+    /// only the last reply counts.
     fn create_node(&mut self, ticket: Ticket) -> Result<Performed, SubmitError> {
         let acl = self.site.acl_list().entries();
         let acl = Vector::new(&acl);
@@ -167,7 +168,7 @@ impl<T, W: Clone> Performer<'_, T, W> {
         Ok(performed)
     }
 
-    /// A list without a watch serves all recipes that want it.
+    /// Asks for a list. Without a watch, one list serves all recipes that want it.
     fn list(
         &mut self,
         ticket: Ticket,
@@ -306,7 +307,7 @@ pub(crate) fn submit_list<T, W: Clone>(
     session.submit(now, tag, &request).map_err(failure_of)
 }
 
-/// What a recipe is told of a command that was not submitted.
+/// Returns the recipe's failure for a command that was not submitted.
 const fn failure_of(error: SubmitError) -> Failure {
     match error {
         SubmitError::TooLarge { .. } => Failure::Rejected(ErrorCode::BAD_ARGUMENTS.get()),

@@ -1,8 +1,8 @@
 //! When the lease is kept ready.
 //!
-//! A lease that is ready is proved within a round trip; one that is not, takes almost half of the
-//! timeout. To keep it so takes a pair of `sync`s in place of each ping, which ZooKeeper's leader
-//! answers: too much for the thousands of clients that only read.
+//! A ready lease is proved within a round trip; any other takes almost half of the timeout. Keeping
+//! it ready takes a pair of `sync`s in place of each ping. ZooKeeper's leader has to answer these:
+//! too much for thousands of clients that only read.
 
 use core::time::Duration;
 
@@ -10,15 +10,15 @@ use zk_session::Instant;
 
 use crate::settings::KeepReady;
 
-/// A lease that is not needed stays ready for so long, and for so many timeouts at least: that of a
-/// client that is about to stand, or to stand again.
+/// How long, at least, a lease stays ready that is not needed; also a number of timeouts at least.
+/// It is for a client that is about to stand, or to stand again.
 const LEAST: Duration = Duration::from_secs(60);
 const TIMEOUTS: u32 = 10;
 
 #[derive(Debug)]
 pub(crate) struct Readiness {
     keep: KeepReady,
-    /// When the lease need not be ready any more, while no recipe stands.
+    /// When to stop keeping it ready, while no recipe stands.
     idle_at: Option<Instant>,
 }
 
@@ -27,7 +27,7 @@ impl Readiness {
         Self { keep, idle_at: None }
     }
 
-    /// No recipe stands, in a session of this timeout.
+    /// Notes that no recipe stands, in a session of this timeout.
     pub(crate) fn not_needed(&mut self, now: Instant, timeout: Duration) {
         self.idle_at = match self.keep {
             KeepReady::WhileNeeded => Some(now + LEAST.max(timeout * TIMEOUTS)),
@@ -35,7 +35,7 @@ impl Readiness {
         };
     }
 
-    /// A recipe stands, or the client is over.
+    /// Notes that a recipe stands, or that the client is over.
     pub(crate) const fn clear(&mut self) {
         self.idle_at = None;
     }
@@ -44,7 +44,7 @@ impl Readiness {
         self.idle_at
     }
 
-    /// Whether the lease may lapse from now on; true once.
+    /// Returns whether the lease may lapse from now on; true once.
     pub(crate) fn ends(&mut self, now: Instant) -> bool {
         self.idle_at.take_if(|at| *at <= now).is_some()
     }

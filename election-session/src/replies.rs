@@ -1,4 +1,4 @@
-//! Making of what came in what a recipe takes in.
+//! Inputs of recipes, made from replies and events.
 
 use bytes::Bytes;
 use election_core::{
@@ -14,7 +14,7 @@ use crate::event::Wake;
 use crate::names::{Listed, Names};
 use crate::request::RequestKind;
 
-/// What makes a recipe take a step.
+/// The cause of a recipe's step.
 #[derive(Debug)]
 pub(crate) enum Stimulus {
     Happened(Happening),
@@ -23,7 +23,7 @@ pub(crate) enum Stimulus {
     Withdraw,
 }
 
-/// What happens to a recipe without being a reply of a server.
+/// An event that is no reply of a server.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Happening {
     Connected(zk_jute::SessionId),
@@ -37,7 +37,7 @@ pub(crate) enum Happening {
     NotSent(Ticket, Failure),
 }
 
-/// Lets the recipe take the step, and `then` see what it led to.
+/// Makes the recipe take the step, and shows its output to `then`.
 pub(crate) fn feed<R: Recipe, X>(
     recipe: &mut R,
     stimulus: &Stimulus,
@@ -46,7 +46,7 @@ pub(crate) fn feed<R: Recipe, X>(
     match stimulus {
         Stimulus::Happened(happening) => then(recipe.handle_event(event(*happening))),
         Stimulus::Withdraw => then(recipe.withdraw()),
-        // A node that exists is right as it is.
+        // A node that exists already is fine.
         Stimulus::Replied {
             ticket,
             kind: RequestKind::CreateNode,
@@ -79,7 +79,7 @@ fn feed_reply<R: Recipe, X>(
     let mut results;
     let reply = match kind {
         RequestKind::CreateNode | RequestKind::CreateAncestor => Ok(Reply::NodeCreated),
-        // Whatever became of its check, a multi that is answered was committed.
+        // A multi with an answer was committed, whatever the outcome of its check.
         RequestKind::Barrier => Ok(Reply::BarrierPassed),
         RequestKind::Delete => Ok(Reply::Deleted),
         RequestKind::Create => created(body),
@@ -122,7 +122,8 @@ fn feed_reply<R: Recipe, X>(
     then(recipe.handle_event(replied(ticket, reply)))
 }
 
-/// A session that ends while its transaction is prepared makes the part fail at which that is noticed.
+/// Fails the part of a transaction at which the server noticed that the session ended while it
+/// prepared it.
 const fn aborted(part: usize, code: ErrorCode) -> Failure {
     match Failure::from_code(code.get()) {
         Failure::ConnectionLoss => Failure::ConnectionLoss,
@@ -130,7 +131,7 @@ const fn aborted(part: usize, code: ErrorCode) -> Failure {
     }
 }
 
-/// What `create2` answers, or `create`, which says no more than the path.
+/// Reads the answer to `create2`, or to `create`, which has only the path.
 fn created(body: &Bytes) -> Result<Reply<'_>, Failure> {
     if let Ok(created) = decode::<Create2Response<'_>>(body) {
         let stat = Some(core_stat(&created.stat));
@@ -140,7 +141,7 @@ fn created(body: &Bytes) -> Result<Reply<'_>, Failure> {
     Ok(Reply::Created { name: name_of(created.path), stat: None })
 }
 
-/// The server does not know such requests.
+/// The failure of a request that the server does not know.
 pub(crate) const UNIMPLEMENTED: Failure = Failure::Rejected(ErrorCode::UNIMPLEMENTED.get());
 
 const fn replied(ticket: Ticket, result: Result<Reply<'_>, Failure>) -> Event<'_> {
@@ -196,7 +197,7 @@ fn core_stat(stat: &Stat) -> election_core::Stat {
     election_core::Stat::new(owner, stat.czxid.get(), stat.version.get()).with_arrivals(arrivals)
 }
 
-/// What a recipe is told of a request that failed.
+/// Converts the failure of a request for a recipe.
 pub(crate) fn core_failure(failure: zk_session::Failure) -> Failure {
     match failure {
         zk_session::Failure::Refused(code) => Failure::from_code(code.get()),

@@ -1,20 +1,19 @@
-//! What recipes ask servers for.
+//! The kinds of recipes' requests.
 
-/// What a request of a recipe is.
+/// The kind of a recipe's request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RequestKind {
     /// Creates a znode.
     Create,
-    /// Creates an ancestor of the recipe's node; whether that exists shows when its child is
-    /// created.
+    /// Creates an ancestor of the recipe's node. The creation of its child shows whether it exists.
     CreateAncestor,
     /// Creates the recipe's node.
     CreateNode,
-    /// Is committed by a quorum and changes nothing.
+    /// Has a quorum commit something that changes nothing.
     Barrier,
     /// Reads a znode.
     Read,
-    /// Looks whether a znode exists.
+    /// Checks whether a znode exists.
     Exists,
     /// Lists children, for all recipes that want them.
     List,
@@ -24,12 +23,12 @@ pub enum RequestKind {
     Write,
     /// Deletes a znode.
     Delete,
-    /// Is a transaction.
+    /// Executes a transaction.
     Multi,
 }
 
 impl RequestKind {
-    /// A name for metrics, in snake case.
+    /// Returns a name for metrics, in snake case.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Create => "create",

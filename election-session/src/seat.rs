@@ -1,4 +1,4 @@
-//! One recipe in the host: its machine, its watches, and what its user is told that it holds.
+//! A recipe in the host: its machine, its watches, and its grant.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -16,7 +16,7 @@ use crate::perform::{Performed, Performer, RecipeWatch, WatchOn};
 use crate::replies::{Happening, Stimulus, UNIMPLEMENTED, feed};
 use crate::site::Site;
 
-/// What a seat has at hand while its recipe takes a step.
+/// The parts of the host that a recipe's step uses.
 pub(crate) struct Surroundings<'h, T, W> {
     /// Of the seat.
     pub(crate) key: RecipeKey,
@@ -29,14 +29,14 @@ pub(crate) struct Surroundings<'h, T, W> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SeatStage {
     Standing,
-    /// The session is being closed: what is heard of its znode is its end by that.
+    /// The session is being closed: events of its znode mean its end.
     Closing,
-    /// The caller has yet to hear of it.
+    /// It is over, and the caller has not polled that yet.
     Over(RecipeEnd),
 }
 
 impl SeatStage {
-    /// Whether it is closing, and its end if it is over.
+    /// Returns whether it is closing, and its end if it is over.
     pub(crate) const fn facts(self) -> (bool, Option<RecipeEnd>) {
         match self {
             Self::Standing => (false, None),
@@ -65,7 +65,7 @@ pub(crate) struct Seat<R> {
 /// What a recipe awaits besides replies and changes.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Awaited {
-    /// The znode whose children it is to be told, by its path on the server.
+    /// The znode, by its path on the server, of which the recipe waits for the children.
     listing: Option<Arc<str>>,
     times: Times,
 }
@@ -74,7 +74,7 @@ struct Awaited {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Times {
     pub(crate) deadline: Option<Instant>,
-    /// When the delay has passed that the recipe awaits, if it does.
+    /// When the recipe's delay ends, if it waits for one.
     pub(crate) delay_until: Option<Instant>,
 }
 
@@ -86,16 +86,17 @@ struct Submitted {
     by: By,
 }
 
-/// By what a recipe has asked.
+/// The form of a recipe's request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum By {
-    /// A request that all servers know, or that the recipe is to hear of if one does not.
+    /// A request that all servers know, or one where the recipe hears of a server that does not
+    /// know it.
     KnownRequest,
     /// `create2`, which servers before 3.5 do not know.
     Create2,
 }
 
-/// What a step led to.
+/// The result of a step.
 #[derive(Debug)]
 pub(crate) struct Taken<N> {
     pub(crate) notice: Option<N>,
@@ -184,8 +185,8 @@ impl<R: Recipe> Seat<R> {
         self.drop_unwanted_watches(around);
     }
 
-    /// A server that does not know `create2` closes the connection. On the next one the recipe asks
-    /// again, by `create`.
+    /// Replaces the refusal of `create2` by a server that does not know it. That server closes the
+    /// connection; on the next one the recipe asks again, by `create`.
     fn heard(&self, stimulus: Stimulus) -> Stimulus {
         match (&stimulus, self.submitted) {
             (
@@ -198,7 +199,7 @@ impl<R: Recipe> Seat<R> {
         }
     }
 
-    /// The change that is about to wake the recipe, if one is.
+    /// Returns the change that is about to wake the recipe, if there is one.
     fn wake(&self, stimulus: &Stimulus) -> Option<Wake> {
         match stimulus {
             Stimulus::Happened(Happening::Fired { ticket, wake }) => {
@@ -208,7 +209,7 @@ impl<R: Recipe> Seat<R> {
         }
     }
 
-    /// Looks at the lease that a grant waits for.
+    /// Checks the lease that a grant waits for.
     pub(crate) fn look_at_lease<T, W: Clone>(
         &mut self,
         around: &Surroundings<'_, T, W>,
@@ -228,8 +229,8 @@ impl<R: Recipe> Seat<R> {
         ended.or_else(|| is_promoted.then(|| self.look_at_lease(around)).flatten())
     }
 
-    /// One step of the recipe. The borrow of its output ends here. What could not be sent comes back
-    /// as what the recipe is to be told next.
+    /// Makes one step of the recipe, and ends the borrow of its output. A command that could not be
+    /// sent comes back as the recipe's next input.
     fn step<T, W: Clone>(
         &mut self,
         around: &mut Surroundings<'_, T, W>,
@@ -268,7 +269,8 @@ impl<R: Recipe> Seat<R> {
         })
     }
 
-    /// After what was commanded: on the path of a new watch, the server need not set it anew.
+    /// Drops watches after the commands were carried out: the server then need not set anew the one
+    /// on the path of a new watch.
     fn drop_unwanted_watches<T, W: Clone>(&mut self, around: &mut Surroundings<'_, T, W>) {
         let Self { recipe, watches, .. } = self;
         watches.retain(|watch| {

@@ -1,4 +1,4 @@
-//! Making the sessions of a host.
+//! The creation of a host's sessions.
 
 use zk_session::{Instant, LeaseUpkeep, Session, SubmitError};
 
@@ -10,7 +10,7 @@ pub(crate) type HostSession<T, W> = Session<Tag<T>, Watcher<W>>;
 
 /// # Errors
 ///
-/// An identity that no server would read.
+/// An identity that no server would accept.
 pub(crate) fn first_session<T, W: Clone>(
     settings: &Settings,
     now: Instant,
@@ -23,11 +23,11 @@ pub(crate) fn first_session<T, W: Clone>(
     prepared(session, settings, now)
 }
 
-/// The session in the place of one that has expired, as the session of this generation.
+/// Creates the session that replaces an expired one, as the session of this generation.
 ///
 /// # Errors
 ///
-/// An identity that no server would read.
+/// An identity that no server would accept.
 pub(crate) fn next_session<T, W: Clone>(
     expired: &HostSession<T, W>,
     settings: &Settings,

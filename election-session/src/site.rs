@@ -1,4 +1,4 @@
-//! Where a recipe stands, and what it is given for it.
+//! The site of a recipe: its node's path, and what the recipe creates there.
 
 use alloc::boxed::Box;
 use alloc::format;
@@ -15,19 +15,19 @@ use zk_session::ZnodePath;
 
 use crate::path::{Chroot, child_path};
 
-/// A recipe's node, and what the recipe creates there with.
+/// The path of a recipe's node, with the access list and the data for what the recipe creates.
 #[derive(Clone, Debug)]
 pub struct Site {
     server_path: Arc<str>,
-    /// Bytes of the server path that are the chroot, whose znodes are not the client's to create, and which
-    /// the client does not say.
+    /// Bytes of the server path that are the chroot. The client does not create its znodes, and
+    /// leaves it out of its own paths.
     chroot_len: usize,
     payloads: Vec<Bytes>,
     acl: AclList,
     node_kind: NodeKind,
 }
 
-/// The mode in which a node of this kind is created.
+/// Returns the mode in which a node of this kind is created.
 pub(crate) const fn mode_of(kind: NodeKind) -> CreateMode {
     match kind {
         NodeKind::Persistent => CreateMode::PERSISTENT,
@@ -35,13 +35,13 @@ pub(crate) const fn mode_of(kind: NodeKind) -> CreateMode {
     }
 }
 
-/// An access list of its own, for what a recipe creates.
+/// An owned access list, for what a recipe creates.
 #[derive(Clone, PartialEq, Eq)]
 pub struct AclList(Entries);
 
 #[derive(Clone, PartialEq, Eq)]
 enum Entries {
-    /// Everyone may do everything: what most have takes no memory.
+    /// Every client may do everything. The most common list takes no memory.
     Open,
     Listed(Box<[OwnedAcl]>),
 }
@@ -60,7 +60,7 @@ impl OwnedAcl {
 }
 
 impl AclList {
-    /// A copy of these entries.
+    /// Copies these entries.
     pub fn new(entries: &[Acl<'_>]) -> Self {
         let own = |acl: &Acl<'_>| OwnedAcl {
             permissions: acl.permissions,
@@ -73,7 +73,7 @@ impl AclList {
         })
     }
 
-    /// The entries.
+    /// Returns the entries.
     pub fn entries(&self) -> Vec<Acl<'_>> {
         match &self.0 {
             Entries::Open => Vec::from([Acl::OPEN]),
@@ -82,7 +82,7 @@ impl AclList {
     }
 }
 
-/// Without the identities, which may hold digests of passwords.
+/// Leaves out the identities, which may hold digests of passwords.
 impl fmt::Debug for AclList {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let entries = self.entries();
@@ -91,8 +91,8 @@ impl fmt::Debug for AclList {
 }
 
 impl Site {
-    /// At the node that the client calls `path`. Everyone may do everything with what is created
-    /// there, and a node that is missing is created as a persistent one.
+    /// Makes the site of the node that the client calls `path`. By default every client may do
+    /// everything with the znodes created there, and a missing node is created as a persistent one.
     pub fn new(path: &ZnodePath, chroot: &Chroot) -> Self {
         Self {
             server_path: Arc::from(&*chroot.enter(path)),
@@ -103,7 +103,7 @@ impl Site {
         }
     }
 
-    /// Appends the data for the next [`Payload::Kept`]; that of a candidate is the first.
+    /// Appends the data for the next [`Payload::Kept`]. The candidate's data comes first.
     #[must_use]
     pub fn payload(mut self, data: impl Into<Bytes>) -> Self {
         self.payloads.reserve_exact(1);
@@ -111,21 +111,22 @@ impl Site {
         self
     }
 
-    /// Sets the access list of all that the recipe creates, its node and the ancestors included.
+    /// Sets the access list of all znodes that the recipe creates, its node and the ancestors
+    /// included.
     #[must_use]
     pub fn acl(mut self, acl: AclList) -> Self {
         self.acl = acl;
         self
     }
 
-    /// Sets the kind of the node, if it has to be created.
+    /// Sets the kind of the node, in case it has to be created.
     #[must_use]
     pub fn node_kind(mut self, kind: NodeKind) -> Self {
         self.node_kind = kind;
         self
     }
 
-    /// The node's path as the client says it.
+    /// Returns the node's path as the client calls it.
     pub fn path(&self) -> &str {
         match self.server_path.get(self.chroot_len..) {
             None | Some("") => "/",
@@ -133,22 +134,22 @@ impl Site {
         }
     }
 
-    /// The node's path on the server.
+    /// Returns the node's path on the server.
     pub fn server_path(&self) -> &Arc<str> {
         &self.server_path
     }
 
-    /// The access list of what is created.
+    /// Returns the access list of created znodes.
     pub fn acl_list(&self) -> &AclList {
         &self.acl
     }
 
-    /// The path on the server of a child of the node.
+    /// Returns the path on the server of a child of the node.
     pub fn child(&self, name: impl fmt::Display) -> String {
         child_path(&self.server_path, name)
     }
 
-    /// The path of a child of the node as the client says it.
+    /// Returns the path of a child of the node as the client calls it.
     pub fn client_child(&self, name: impl fmt::Display) -> String {
         child_path(self.path(), name)
     }
@@ -157,7 +158,7 @@ impl Site {
         self.node_kind
     }
 
-    /// The path on the server.
+    /// Returns the path on the server.
     pub(crate) fn path_of(&self, znode: Znode<'_>) -> String {
         match znode {
             Znode::Node => String::from(&*self.server_path),
@@ -175,7 +176,7 @@ impl Site {
         }
     }
 
-    /// Whether this is the path on the server of that znode.
+    /// Returns whether this is the path on the server of that znode.
     pub(crate) fn is_path_of(&self, znode: Znode<'_>, path: &str) -> bool {
         let below = |parent: &str, name: &str| -> bool {
             path.strip_suffix(name)
@@ -196,7 +197,7 @@ impl Site {
         }
     }
 
-    /// The node's ancestors below the chroot and the node itself, outermost first, as paths on the
+    /// Returns the node and its ancestors below the chroot, outermost first, as paths on the
     /// server.
     pub(crate) fn lineage(&self) -> impl Iterator<Item = &str> {
         let path = &*self.server_path;

@@ -1,4 +1,4 @@
-//! What a nomination is doing, and how it ended.
+//! The status of a nomination, and its end.
 
 use core::fmt;
 
@@ -12,7 +12,7 @@ use crate::event::Step;
 use crate::grant::{Grant, GrantChange, GrantEnd};
 use crate::view::View;
 
-/// What a nomination is doing. `I` is the clock of the lease deadline.
+/// The status of a nomination. `I` is the type of the lease deadline.
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[cfg_attr(feature = "serde", serde(bound = ""))]
@@ -23,17 +23,17 @@ pub struct Status<I = Instant> {
     pub role: Role<I>,
     /// The name of its candidate znode, while it has one.
     pub candidate: Option<CandidateName>,
-    /// The session that it stands in, once it had one.
+    /// The session that it stands in, or stood in last.
     pub session: Option<SessionId>,
 }
 
 impl<I> Status<I> {
-    /// That of a nomination which has not been connected yet.
+    /// Returns the status of a nomination that has not been connected yet.
     pub const fn new() -> Self {
         Self { role: Role::Connecting, candidate: None, session: None }
     }
 
-    /// Keeps, of the status before this one, the predecessor that the nominee followed until then.
+    /// Keeps the predecessor that the nominee followed until now, from the status before this one.
     #[must_use]
     pub fn after(mut self, before: &Self) -> Self {
         if let (
@@ -46,7 +46,7 @@ impl<I> Status<I> {
         self
     }
 
-    /// The same by another clock.
+    /// Returns the same status with another type of moments.
     pub fn map_instant<J>(self, map: impl FnOnce(I) -> J) -> Status<J> {
         let Self { role, candidate, session } = self;
         let role = match role {
@@ -75,7 +75,7 @@ impl<I> Default for Status<I> {
 }
 
 impl Status {
-    /// What a nominee is doing, as its host sees it.
+    /// Returns the status of a nominee, by what its host knows.
     pub fn of(nominee: &Nominee, view: View<'_>) -> Self {
         let role = match (nominee.role(), view.grant) {
             (CoreRole::Ended(end), _) => Role::Ended(EndReason::of(end)),
@@ -108,54 +108,55 @@ impl Status {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Role<I = Instant> {
-    /// Without a connection, and not leading.
+    /// It has no connection, and does not lead.
     Connecting,
-    /// On the way to a place in the queue.
+    /// It is on the way to a place in the queue.
     Standing,
-    /// Waiting for its predecessor to go.
+    /// It waits for its predecessor to go.
     Following {
-        /// The next lower candidate, which is watched.
+        /// The next lower candidate, which it watches.
         predecessor: CandidateName,
-        /// The one that was watched before it, if the nominee followed that until now.
+        /// The candidate that it watched before, if it followed that one until now.
         previous: Option<CandidateName>,
-        /// The lowest candidate when the nominee last looked; it may have gone since.
+        /// The lowest candidate when the nominee last looked. It may have gone since.
         leader: CandidateName,
     },
-    /// Promoted, and not elected yet: its candidate is the first, but the leader before it may not have said
-    /// that it ended, so that the lock delay is to pass.
+    /// It is promoted, and not elected yet. Its candidate is the first, but the leader before it
+    /// may not have confirmed that it ended, so the lock delay has to pass.
     AwaitingLockDelay {
-        /// When it has; `None` while what that leader has left is being read, and the own mark written.
+        /// When the delay ends; `None` while the nominee reads the mark of that leader and writes
+        /// its own.
         #[cfg_attr(feature = "serde", serde(skip))]
         until: Option<I>,
     },
-    /// Promoted, and not elected yet: its candidate is the first, but the lease is not proved, or would
-    /// lapse before it is proved again. It is told that it leads once the lease can be relied on; with
-    /// [`LeaseOutlook::RoundTripTooLong`] that is never, as long as answers take that long.
+    /// It is promoted, and not elected yet. Its candidate is the first, but the lease is not
+    /// proved, or would lapse before it is proved again. It is told that it leads once the lease
+    /// can be relied on; with [`LeaseOutlook::RoundTripTooLong`] that is never, as long as answers
+    /// take that long.
     AwaitingLease {
-        /// What the lease waits for, and why.
+        /// What the lease waits for.
         outlook: LeaseOutlook,
     },
-    /// Leading. Whether it may act at this moment is a question to the clock: it may while the lease
-    /// deadline lies ahead.
+    /// It leads. It may act while the lease deadline lies ahead, so it has to ask the clock.
     Leading {
-        /// Fences this leadership.
+        /// The token that fences this leadership.
         token: Token,
     },
-    /// Leading, with the connection lost: it goes on if the session does.
+    /// It leads without a connection. It goes on leading if the session goes on.
     Suspended {
-        /// Fences this leadership.
+        /// The token that fences this leadership.
         token: Token,
-        /// Until when no other nominee can lead: the lease deadline.
+        /// The lease deadline: until when no other nominee can lead.
         #[cfg_attr(feature = "serde", serde(skip))]
         valid_until: Option<I>,
     },
-    /// Removing its candidate znode.
+    /// It removes its candidate znode.
     Leaving,
-    /// Over.
+    /// It has ended.
     Ended(EndReason),
 }
 
-/// A sentence without a full stop, for logs and for a person: the words may change.
+/// Writes a sentence without a full stop, for logs and readers. The words may change.
 impl<I> fmt::Display for Role<I> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -184,7 +185,7 @@ impl<I> fmt::Display for Role<I> {
     }
 }
 
-/// A sentence without a full stop, for logs and for a person: the words may change.
+/// Writes a sentence without a full stop, for logs and readers. The words may change.
 impl<I> fmt::Display for Status<I> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { role, candidate, session } = self;
@@ -199,25 +200,25 @@ impl<I> fmt::Display for Status<I> {
     }
 }
 
-/// How a nomination ended.
+/// Why a nomination ended.
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum EndReason {
-    /// It led and resigned.
+    /// The nominee led and resigned.
     #[error("resigned")]
     Resigned(Departure),
-    /// It withdrew without leading.
+    /// The nominee withdrew without leading.
     #[error("withdrew")]
     Withdrawn(Departure),
-    /// Its candidate was lost, and it was not to stand again.
+    /// Its candidate was lost, and it was not configured to stand again.
     #[error("{0}")]
     Lost(LostReason),
-    /// The election was ended, for all that stood in it. None stands in it until it is reopened.
+    /// The election was ended for all nominees. None stands in it until it is reopened.
     #[error("the election was ended")]
     ElectionEnded,
-    /// Something that standing again does not repair.
+    /// It failed in a way that standing again does not repair.
     #[error("{}", Named(*.0))]
     Failed(NominationError),
     /// The client ended.
@@ -226,7 +227,7 @@ pub enum EndReason {
 }
 
 impl EndReason {
-    /// What a nominee has told of its end.
+    /// Makes the reason of a nominee's end.
     pub const fn of(end: End) -> Self {
         match end {
             End::Resigned(departure) => Self::Resigned(departure),
@@ -250,8 +251,8 @@ pub enum LostReason {
     /// The session expired.
     #[error("the session expired")]
     SessionExpired,
-    /// The lease deadline passed without proof that the session lives: from then on another
-    /// nominee may lead.
+    /// The lease deadline passed without proof that the session lives. From then on another nominee
+    /// may lead.
     #[error("the lease deadline passed")]
     LeaseLapsed,
     /// Another client deleted the candidate znode.
@@ -260,16 +261,17 @@ pub enum LostReason {
     /// The leader stepped down, to stand again behind the others.
     #[error("stepped down")]
     SteppedDown,
-    /// The election was ended for good, by `DONE` in go-leaderelection's format. In the format of elections a
-    /// leader whose election is ended hears [`Evicted`](Self::Evicted), and its nomination then ends with
-    /// [`EndReason::ElectionEnded`].
+    /// The election was ended for good, by `DONE` in go-leaderelection's format. In the other
+    /// format of elections the leader of an ended election gets [`Evicted`](Self::Evicted), and its
+    /// nomination then ends with [`EndReason::ElectionEnded`].
     #[error("the election was ended")]
     ElectionEnded,
-    /// The connection was lost, and the leader's policy is to stop then. No other nominee leads before the
-    /// lease deadline: if the session is resumed before, the nominee is elected again with the same token.
+    /// The connection was lost, and the leader's policy is to stop then. No other nominee leads
+    /// before the lease deadline. If the session is resumed before, the nominee is elected again
+    /// with the same token.
     #[error("the connection was lost")]
     Suspended,
-    /// Something that standing again does not repair.
+    /// It failed in a way that standing again does not repair.
     #[error("{}", Named(*.0))]
     Failed(NominationError),
     /// The client ended.
@@ -289,7 +291,7 @@ impl LostReason {
 }
 
 impl Step<Notice> {
-    /// Why the leadership is over that was announced to the user of a nominee, if this step ends one.
+    /// Returns why the announced leadership of a nominee is over, if this step ends one.
     pub const fn lost_reason(&self) -> Option<LostReason> {
         let Some(GrantChange::Ended { by, .. }) = self.grant else {
             return None;
@@ -310,7 +312,7 @@ impl Step<Notice> {
     }
 }
 
-/// With the name of the server's error code, of which the machine knows the number alone.
+/// Shows the name of the server's error code; the machine knows only the number.
 struct Named(NominationError);
 
 impl fmt::Display for Named {

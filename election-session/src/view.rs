@@ -1,4 +1,4 @@
-//! What there is to know of a recipe in its host.
+//! A host's knowledge of a recipe.
 
 use alloc::sync::Arc;
 
@@ -9,22 +9,23 @@ use crate::event::RecipeEnd;
 use crate::grant::Grant;
 use crate::site::Site;
 
-/// What a host knows of a recipe.
+/// What the host knows of a recipe.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct View<'h> {
     /// What its user may be told that it holds.
     pub grant: &'h Grant,
-    /// The session that it stands in, once it had one.
+    /// The session that it stands in, or stood in last.
     pub session: Option<SessionId>,
     /// The lease deadline of the host's session.
     pub lease_deadline: Option<Instant>,
-    /// When the delay has passed that the recipe [awaits](election_core::Recipe::awaits_delay), if it does.
+    /// When the delay ends that the recipe [awaits](election_core::Recipe::awaits_delay), if it
+    /// does.
     pub delay_until: Option<Instant>,
     /// Whether it ends with the session, which is being closed.
     pub is_closing: bool,
-    /// How it came to its end, if it has.
+    /// Its end, if it has ended.
     pub end: Option<RecipeEnd>,
-    /// Where it stands.
+    /// Its site.
     pub site: &'h Arc<Site>,
 }

@@ -1,13 +1,13 @@
-//! How many lists may be in flight at once: replies to heartbeats come behind theirs.
+//! The bound on lists in flight. Replies to heartbeats come behind theirs.
 
-/// Bytes of lists that may be on their way, as far as their lengths can be guessed from the last one.
+/// The most bytes of lists on their way, with lengths guessed from the last list.
 const BYTES: usize = 1024 * 1024;
-/// Lists in flight before the length of any is known.
+/// The most lists in flight before any length is known.
 const FIRST: usize = 8;
-/// However short they are: the next ones may be longer.
+/// The most lists in flight, however short they are: the next ones may be longer.
 const MOST: usize = 64;
 
-/// A bound on lists in flight, that adapts to their lengths.
+/// A bound on lists in flight that adapts to their lengths.
 #[derive(Debug)]
 pub(crate) struct Window {
     size: usize,
@@ -29,20 +29,20 @@ impl Window {
         self.in_flight += 1;
     }
 
-    /// One that was sent is not in flight, for whatever reason.
+    /// Notes that a list is not in flight any more, for whatever reason.
     pub(crate) const fn over(&mut self) {
         self.in_flight = self.in_flight.saturating_sub(1);
     }
 
-    /// The next ones are likely to be as long. One list there may always be; a further one with each
-    /// that is short.
+    /// Adapts the bound: the next lists are likely to be as long. It always admits one list, and a
+    /// further one with each that is short.
     pub(crate) fn answered(&mut self, bytes: usize) {
         self.over();
         let fit = (BYTES / bytes.max(1)).clamp(1, MOST);
         self.size = fit.min(self.size + 1);
     }
 
-    /// There is no connection any more.
+    /// Forgets the lists in flight with the connection.
     pub(crate) const fn clear(&mut self) {
         self.in_flight = 0;
     }

@@ -1,4 +1,4 @@
-//! Access lists: what each identity may do with a znode.
+//! Access lists: the permissions of each identity on a znode.
 
 mod digest;
 
@@ -12,11 +12,11 @@ use zk_jute::records::{GetAclResponse, Stat};
 
 pub use zk_jute::records::{Acl, Permissions};
 
-/// An access list: entries, of which each allows something to an identity. What no entry allows is
-/// denied, and nothing is inherited from the parent.
+/// An access list: each entry grants permissions to an identity. Everything else is denied, and
+/// nothing is inherited from the parent.
 ///
-/// It owns what it is made of, or borrows it for as long as the program runs: texts from a
-/// configuration go in as they are.
+/// It owns its texts, or borrows them for as long as the program runs, so texts from a
+/// configuration work as they are.
 ///
 /// ```
 /// use election_tokio::acl::{Acl, Acls, Permissions};
@@ -53,8 +53,8 @@ pub enum AclError {
     /// An entry of the scheme `world` is for an identity other than `anyone`.
     #[error("the scheme 'world' knows 'anyone' alone")]
     NotAnyone,
-    /// An identity of the scheme `digest` is not of the form `user:hash`: with a password in the place
-    /// of its hash, the entry would allow nothing to its user.
+    /// An identity of the scheme `digest` is not of the form `user:hash`. With a password in place
+    /// of the hash, the entry would grant nothing to its user.
     #[error(
         "an identity of the scheme 'digest' has to be `user:hash`, where the hash is Base64 of the \
          20 bytes of the SHA-1 digest of `user:password`: Acls::digest_password makes it"
@@ -63,7 +63,7 @@ pub enum AclError {
 }
 
 impl Acls {
-    /// Makes a list without entries, which allows nothing and which servers refuse.
+    /// Makes a list without entries, which allows nothing. Servers refuse it.
     pub const fn new() -> Self {
         Self { entries: Vec::new() }
     }
@@ -84,40 +84,40 @@ impl Acls {
         Self::from(Acl::CREATOR_ALL)
     }
 
-    /// Allows something to every client.
+    /// Grants permissions to every client.
     #[must_use]
     pub fn world(self, permissions: Permissions) -> Self {
         self.with(permissions, "world", "anyone")
     }
 
-    /// Allows something to each identity that this client has authenticated as, by when the list is
-    /// sent.
+    /// Grants permissions to each identity with which this client has authenticated when the list
+    /// is sent.
     #[must_use]
     pub fn creator(self, permissions: Permissions) -> Self {
         self.with(permissions, "auth", "")
     }
 
-    /// Allows something to clients with this identity of the scheme `digest`: `user:hash`, where the
-    /// hash is Base64 of the SHA-1 digest of `user:password`.
+    /// Grants permissions to clients with this identity of the scheme `digest`: `user:hash`, where
+    /// the hash is Base64 of the SHA-1 digest of `user:password`.
     #[must_use]
     pub fn digest(self, permissions: Permissions, identity: impl Into<Cow<'static, str>>) -> Self {
         self.with(permissions, "digest", identity)
     }
 
-    /// Allows something to clients with this password in the scheme `digest`. The list holds the hash
-    /// of the password only.
+    /// Grants permissions to clients with this password in the scheme `digest`. The list holds only
+    /// the hash of the password.
     #[must_use]
     pub fn digest_password(self, permissions: Permissions, user: &str, password: &str) -> Self {
         self.digest(permissions, digest::identity(user, password))
     }
 
-    /// Allows something to an address, or to a network in the form `address/bits`.
+    /// Grants permissions to an address, or to a network in the form `address/bits`.
     #[must_use]
     pub fn ip(self, permissions: Permissions, addresses: impl Into<Cow<'static, str>>) -> Self {
         self.with(permissions, "ip", addresses)
     }
 
-    /// Allows something to an identity of any scheme.
+    /// Grants permissions to an identity of any scheme.
     #[must_use]
     pub fn with(
         mut self,
@@ -129,17 +129,17 @@ impl Acls {
         self
     }
 
-    /// The number of entries.
+    /// Returns the number of entries.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether there is no entry.
+    /// Returns whether there is no entry.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// The entries.
+    /// Returns the entries.
     pub fn iter(&self) -> impl Iterator<Item = Acl<'_>> {
         self.entries.iter().map(|Entry { permissions, scheme, id }| Acl {
             permissions: *permissions,
@@ -148,11 +148,12 @@ impl Acls {
         })
     }
 
-    /// The entries of a list that a server may take.
+    /// Returns the entries, if a server may accept them.
     ///
     /// # Errors
     ///
-    /// [`AclError`] for a list that no server would take, or none in the sense of its author.
+    /// [`AclError`] for a list that no server would accept, or that cannot mean what its author
+    /// intended.
     pub(crate) fn checked(&self) -> Result<Vec<Acl<'_>>, AclError> {
         let entries: Vec<_> = self.iter().collect();
         if entries.is_empty() {
@@ -168,7 +169,7 @@ impl Acls {
     }
 }
 
-/// A list of one entry.
+/// Makes a list of one entry.
 impl From<Acl<'_>> for Acls {
     fn from(entry: Acl<'_>) -> Self {
         Self::from_iter([entry])
@@ -186,7 +187,7 @@ impl<'a> FromIterator<Acl<'a>> for Acls {
     }
 }
 
-/// Without the identities, which may hold digests of passwords.
+/// Leaves out the identities, which may hold digests of passwords.
 impl fmt::Debug for Acls {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.iter().map(|acl| (acl.permissions, acl.scheme))).finish()
@@ -205,8 +206,8 @@ impl Access {
         Self { reply, stat }
     }
 
-    /// The entries. Without the permission to administer the znode, the hash of a `digest`
-    /// identity reads `x`: such a list is nothing to set again.
+    /// Returns the entries. If the client may not administer the znode, the hash of a `digest`
+    /// identity reads `x`: do not set such a list again.
     pub fn iter(&self) -> impl Iterator<Item = Acl<'_>> {
         GetAclResponse::decode_prefix(&self.reply)
             .ok()
@@ -214,23 +215,23 @@ impl Access {
             .flat_map(|response| response.acl)
     }
 
-    /// The entries, as a list of its own.
+    /// Returns the entries as an owned list.
     pub fn to_acls(&self) -> Acls {
         self.iter().collect()
     }
 
-    /// The version of the access list, for [`Client::set_acl`](crate::Client::set_acl).
+    /// Returns the version of the access list, for [`Client::set_acl`](crate::Client::set_acl).
     pub fn acl_version(&self) -> Version {
         self.stat.aversion
     }
 
-    /// The znode's metadata.
+    /// Returns the znode's metadata.
     pub fn stat(&self) -> &Stat {
         &self.stat
     }
 }
 
-/// Without the identities, like [`Acls`].
+/// Leaves out the identities, like [`Acls`].
 impl fmt::Debug for Access {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Access")

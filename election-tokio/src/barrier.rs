@@ -23,11 +23,11 @@ use crate::telemetry::recipe_metrics::BarrierMeter;
 use crate::telemetry::{Asked, OperationSpan};
 use crate::updates::Updates;
 
-/// A barrier at a path; made by [`Client::barrier`]. It is set while the znode at the path exists, as
-/// Curator's `DistributedBarrier` and kazoo's `Barrier` are.
+/// A barrier at a path; made by [`Client::barrier`]. It is set while the znode at the path exists,
+/// as with Curator's `DistributedBarrier` and kazoo's `Barrier`.
 ///
-/// All four operations go on over lost connections and expired sessions, and leave nothing behind when
-/// they are dropped, also no watch on the server.
+/// All four operations go on over lost connections and expired sessions. Dropping them leaves
+/// nothing behind, not even a watch on the server.
 #[derive(Clone)]
 #[must_use = "a barrier does nothing until it is asked for something"]
 pub struct Barrier {
@@ -37,70 +37,71 @@ pub struct Barrier {
 }
 
 impl Client {
-    /// A barrier that clients wait at while it is set.
+    /// Returns a barrier, at which clients wait while it is set.
     pub fn barrier(&self, path: &str) -> Barrier {
         Barrier { client: self.clone(), path: path.to_owned(), acls: Acls::open() }
     }
 }
 
 impl Barrier {
-    /// The access list of the barrier's node, and of its ancestors where they have to be created
+    /// Sets the access list of the barrier's node, and of its ancestors if they have to be created
     /// (default: every client may do everything).
     pub fn acls(mut self, acls: Acls) -> Self {
         self.acls = acls;
         self
     }
 
-    /// Sets the barrier. One that is set already is left as it is.
+    /// Sets the barrier. It leaves a barrier that is set as it is.
     ///
-    /// If the reply is lost, the request is sent again: a barrier that another client has lifted in
-    /// between is then set once more.
+    /// If the reply is lost, it sends the request again. If another client has lifted the barrier
+    /// in between, this sets it once more.
     ///
     /// Cancel safe: the barrier is set or not.
     ///
     /// # Errors
     ///
-    /// [`BarrierError`]: what asking again does not repair.
+    /// [`BarrierError`]: trying again does not repair it.
     pub async fn set(&self) -> Result<(), BarrierError> {
         self.run(BarrierTask::Set).await.map(drop)
     }
 
-    /// Lifts the barrier: all that wait for it go on. One that is not set is left as it is.
+    /// Lifts the barrier: all waiters go on. It leaves a barrier that is not set as it is.
     ///
-    /// It lifts one barrier at most: if the reply is lost, one that was set since is left alone.
+    /// It lifts one barrier at most: if the reply is lost, it leaves a barrier that was set since.
     ///
     /// Cancel safe: the barrier is lifted or not.
     ///
     /// # Errors
     ///
-    /// [`BarrierError`]: what asking again does not repair.
+    /// [`BarrierError`]: trying again does not repair it.
     pub async fn lift(&self) -> Result<(), BarrierError> {
         self.run(BarrierTask::Lift).await.map(drop)
     }
 
     /// Waits until the barrier is not set.
     ///
-    /// It returns only if the barrier was not set at some moment after the call, however much the
-    /// client's server lags. And it returns for sure if the barrier is lifted after the waiter has seen
-    /// it, also if it is set again right away. It may be set again by the time this returns.
+    /// It returns only if the barrier was not set at some moment after the call, even if the
+    /// client's server is behind. It is sure to return if the barrier is lifted after the waiter
+    /// has seen it, even if it is set again at once. The barrier may be set again when this
+    /// returns.
     ///
     /// Cancel safe: it leaves no watch behind.
     ///
     /// # Errors
     ///
-    /// [`BarrierError`]: what waiting does not repair.
+    /// [`BarrierError`]: waiting does not repair it.
     pub async fn wait(&self) -> Result<(), BarrierError> {
         self.run(BarrierTask::Wait).await.map(drop)
     }
 
-    /// Asks whether the barrier is set: at some moment between the call and the reply it was so, as a
-    /// quorum of servers agreed.
+    /// Returns whether the barrier was set at some moment between the call and the reply. A quorum
+    /// of servers agrees on the answer.
     ///
     /// Cancel safe: it changes nothing.
     ///
     /// # Errors
     ///
-    /// [`BarrierError`]: what asking again does not repair.
+    /// [`BarrierError`]: trying again does not repair it.
     pub async fn is_set(&self) -> Result<bool, BarrierError> {
         self.run(BarrierTask::Ask).await.map(|end| end == BarrierEnd::Is(BarrierState::Set))
     }
@@ -149,7 +150,7 @@ impl fmt::Debug for Barrier {
     }
 }
 
-/// What is asked of a barrier. Dropping it gives that up.
+/// An operation on a barrier. Dropping it gives it up.
 struct Running<'c> {
     client: &'c Client,
     key: RecipeKey,

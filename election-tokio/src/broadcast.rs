@@ -1,14 +1,15 @@
-//! A value that changes under the hub's lock, and is waited for outside of it.
+//! Values that change under the hub's lock, and are awaited outside of it.
 //!
-//! What changes it hands out the wakers of those that wait, and wakes nobody: a waker may run
-//! anything, a call on the same client included, so it is woken, and dropped, where no lock is held.
+//! The code that changes a value collects the wakers of the waiting tasks, and wakes none. A waker
+//! may run anything, even a call on the same client, so it is woken, and dropped, where no lock is
+//! held.
 
 use core::fmt;
 use core::future::poll_fn;
 use core::task::{Context, Poll, Waker};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The end that changes the value. The value is over when this is dropped.
+/// The end that changes the value. Dropping it ends the value.
 pub(crate) struct Sender<T> {
     channel: Arc<Channel<T>>,
 }
@@ -16,12 +17,12 @@ pub(crate) struct Sender<T> {
 /// An end that sees the latest value.
 pub(crate) struct Receiver<T> {
     channel: Arc<Channel<T>>,
-    /// The version that was seen last.
+    /// The last version that was seen.
     seen: u64,
     place: Place,
 }
 
-/// Where a receiver waits; never given twice.
+/// The place of a waiting receiver; never given twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Place(u64);
 
@@ -34,7 +35,7 @@ struct State<T> {
     version: u64,
     phase: Openness,
     last_place: Place,
-    /// By place. Mostly one or none waits, so there is no room for more than needed.
+    /// By place. Mostly one or none waits, so the capacity fits.
     waiting: Vec<(Place, Waker)>,
 }
 
@@ -46,7 +47,7 @@ enum Openness {
 }
 
 impl<T> Channel<T> {
-    /// For a few steps that run nothing of a caller's.
+    /// Locks the state for a few steps that run no code of a caller.
     fn lock(&self) -> MutexGuard<'_, State<T>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -62,7 +63,7 @@ impl<T> State<T> {
         wakers.extend(core::mem::take(&mut self.waiting).into_iter().map(|(_, waker)| waker));
     }
 
-    /// The waker that is replaced, if one was there.
+    /// Registers a waker, and returns the one that it replaces.
     fn wait(&mut self, place: Place, waker: Waker) -> Option<Waker> {
         match self.waiting.binary_search_by_key(&place, |(at, _)| *at) {
             Ok(at) => self.waiting.get_mut(at).map(|(_, known)| core::mem::replace(known, waker)),
@@ -99,7 +100,7 @@ impl<T> Sender<T> {
         Self { channel: Arc::new(Channel { state: Mutex::new(state) }) }
     }
 
-    /// A receiver that has seen the latest value.
+    /// Makes a receiver that has seen the latest value.
     pub(crate) fn subscribe(&self) -> Receiver<T> {
         let mut state = self.channel.lock();
         let (seen, place) = (state.version, state.new_place());
@@ -107,8 +108,8 @@ impl<T> Sender<T> {
         Receiver { channel: Arc::clone(&self.channel), seen, place }
     }
 
-    /// Replaces the value; `wakers` are to be woken. After the [end](Sender::end) it changes nothing.
-    /// Gives back what is not needed any more.
+    /// Replaces the value; the caller has to wake `wakers`. After the [end](Sender::end) it changes
+    /// nothing. Returns the value that is not needed any more.
     pub(crate) fn set(&self, value: T, wakers: &mut Vec<Waker>) -> T {
         let mut state = self.channel.lock();
         if state.phase == Openness::Over {
@@ -129,7 +130,8 @@ impl<T> Sender<T> {
         }
     }
 
-    /// Changes the value in place; `wakers` are to be woken. Gives what `change` gives.
+    /// Changes the value in place, and returns the result of `change`; the caller has to wake
+    /// `wakers`.
     pub(crate) fn modify<R>(&self, change: impl FnOnce(&mut T) -> R, wakers: &mut Vec<Waker>) -> R {
         let mut state = self.channel.lock();
         let result = change(&mut state.value);
@@ -142,7 +144,7 @@ impl<T> Sender<T> {
         read(&self.channel.lock().value)
     }
 
-    /// The latest value is the last one; `wakers` are to be woken.
+    /// Makes the latest value the last one; the caller has to wake `wakers`.
     pub(crate) fn end(&self, wakers: &mut Vec<Waker>) {
         let mut state = self.channel.lock();
         state.phase = Openness::Over;
@@ -150,8 +152,8 @@ impl<T> Sender<T> {
     }
 }
 
-/// For senders that go without a word, with all that holds them: nobody may wait for ever. What drops
-/// a sender under a lock [ends](Sender::end) it first.
+/// Ends the value for senders that are dropped with their owners, so that no receiver waits for
+/// ever. Code that drops a sender under a lock [ends](Sender::end) it first.
 impl<T> Drop for Sender<T> {
     fn drop(&mut self) {
         let mut wakers = Vec::new();
@@ -167,21 +169,21 @@ impl<T> fmt::Debug for Sender<T> {
 }
 
 impl<T: Clone> Receiver<T> {
-    /// The latest value, which stays unseen.
+    /// Returns the latest value, which stays unseen.
     pub(crate) fn latest(&self) -> T {
         self.channel.lock().value.clone()
     }
 
-    /// The latest value, which is seen from now on.
+    /// Returns the latest value, and marks it as seen.
     pub(crate) fn see(&mut self) -> T {
         let state = self.channel.lock();
         self.seen = state.version;
         state.value.clone()
     }
 
-    /// A value that was not seen, which then is; `None` if the last one was.
+    /// Returns a value that was not seen, and marks it as seen; `None` if the last one was.
     pub(crate) fn poll_next(&mut self, cx: &Context<'_>) -> Poll<Option<T>> {
-        // Cloned outside of the lock, and what it replaces is dropped there, too.
+        // The waker is cloned outside of the lock, and the replaced one is dropped there, too.
         let waker = cx.waker().clone();
         let mut state = self.channel.lock();
         if state.version != self.seen {
@@ -215,7 +217,7 @@ impl<T> Receiver<T> {
     }
 }
 
-/// The copy has not seen what this one has not.
+/// Copies with the same values seen.
 impl<T> Clone for Receiver<T> {
     fn clone(&self) -> Self {
         let place = self.channel.lock().new_place();
@@ -315,7 +317,7 @@ mod tests {
         assert_eq!(copy.poll_next(&cx), Poll::Ready(None));
     }
 
-    /// What it runs when it is dropped may read the value.
+    /// Code that runs when a waker is dropped may read the value.
     #[test]
     fn wakers_are_dropped_outside_of_the_lock() {
         let sender = Sender::new(1);

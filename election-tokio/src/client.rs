@@ -59,10 +59,10 @@ use crate::updates::{NoMoreUpdates, Updates};
 /// Clones share the session. The last clone, together with the last
 /// [`Nomination`](crate::Nomination) made from it, closes the session when it is dropped.
 ///
-/// Every operation is *cancel safe* in this sense: dropping its future leaves nothing behind in
-/// the client. The server may execute the operation all the same, as after a lost connection.
-/// Operations are sent in the order in which their futures are first polled, except for those that
-/// find no room ([`Limits`](crate::Limits)) and have to wait for it.
+/// Every operation is *cancel safe* in this sense: dropping its future leaves nothing behind in the
+/// client. The server may still execute the operation, as after a lost connection. Operations are
+/// sent in the order in which their futures are first polled, except operations that have to wait
+/// for room ([`Limits`](crate::Limits)).
 #[derive(Clone, Debug)]
 pub struct Client {
     pub(crate) handle: Arc<Handle>,
@@ -81,9 +81,10 @@ impl Drop for Handle {
 }
 
 impl Client {
-    /// Hands the client, and all clones, another list of servers. It counts until the client's
-    /// [`ServerSource`](crate::source::ServerSource), if it has one, names others. A connection stays where it is until it is
-    /// lost, also if its server is not on the list; an attempt to connect begins anew.
+    /// Replaces the list of servers of the client and all its clones. The list counts until the
+    /// client's [`ServerSource`](crate::source::ServerSource), if it has one, names others. A
+    /// connection stays until it is lost, even if its server is not on the list; an attempt to
+    /// connect begins anew.
     ///
     /// # Errors
     ///
@@ -100,31 +101,31 @@ impl Client {
         Ok(())
     }
 
-    /// The state of the connection and session.
+    /// Returns the state of the connection and session.
     pub fn connection_state(&self) -> ConnectionState {
         self.shared().lock().connection.read(Clone::clone)
     }
 
-    /// The state of the connection and session, and its changes.
+    /// Returns the state of the connection and session, with its changes.
     pub fn connection_updates(&self) -> Updates<ConnectionState> {
         Updates::new(self.shared().lock().connection.subscribe())
     }
 
-    /// The session, once a server has granted one. After an expiry it is another one, once that is
-    /// granted.
+    /// Returns the session, once a server has granted one. After an expiry it is the next one, once
+    /// that is granted.
     pub fn session_id(&self) -> Option<SessionId> {
         self.shared().lock().host.session_id()
     }
 
-    /// Closes the session for all clones: what was submitted before is still answered, then the
-    /// ephemeral znodes of the session go at once. Waits for the server's confirmation, at most
-    /// for the session timeout.
+    /// Closes the session for all clones. Operations submitted before are still answered; then the
+    /// ephemeral znodes of the session go at once. Waits for the server's confirmation, at most for
+    /// the session timeout.
     ///
     /// Cancel safe: once polled, the session is closing, whether or not the future is dropped.
     ///
     /// # Errors
     ///
-    /// [`CloseError`] if no server confirmed: then the ephemeral znodes go when the server
+    /// [`CloseError`] if no server confirmed it. The ephemeral znodes then go when the server
     /// expires the session, after at most the session timeout.
     pub async fn close(self) -> Result<(), CloseError> {
         let mut connection = self.connection_updates();
@@ -194,8 +195,8 @@ impl Client {
         self.call_if(path, request, |_| Ok(()))
     }
 
-    /// Like [`Client::call`], if `admit` has nothing against it at the moment at which the request is
-    /// submitted, after all waiting. It is asked under the hub's lock: nothing comes between.
+    /// Sends a request like [`Client::call`], if `admit` does not object at the moment of
+    /// submission, after all waiting. `admit` runs under the hub's lock, so nothing comes between.
     pub(crate) fn call_if<'a, Q: Request, E: From<Error>, F: Fn(&Hub) -> Result<(), E>>(
         &'a self,
         path: &'a str,
@@ -282,7 +283,7 @@ impl<Q: Request, F> Call<'_, Q, F> {
     }
 }
 
-/// A call that may be given up by dropping its future.
+/// A call. Dropping its future gives it up.
 pub(crate) struct PendingCall<'a> {
     shared: &'a Shared,
     pub(crate) stage: CallStage,
@@ -328,7 +329,7 @@ impl<'a> PendingCall<'a> {
         }
     }
 
-    /// It was sent. No sooner has it a key, by which its span is kept.
+    /// Notes that the call was sent. From now on it has a key, under which its span is kept.
     #[inline]
     pub(crate) fn sent(&self, operation: OpCode, path: &str) {
         if RequestSpan::may_be_heard()
@@ -339,7 +340,7 @@ impl<'a> PendingCall<'a> {
         }
     }
 
-    /// It was not sent, for this reason.
+    /// Notes that the call was not sent, and why.
     #[cold]
     pub(crate) fn not_sent(&self, operation: OpCode, path: &str, error: SubmitError) -> ErrorKind {
         self.meter.finished(Outcome::NotSent);

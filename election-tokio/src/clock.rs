@@ -1,5 +1,5 @@
-//! The session's clock: tokio's, counted from when the client was made, and the time that the
-//! machine slept since, which tokio's leaves out.
+//! The session's clock: tokio's clock since the client was made, plus the time that the machine
+//! slept since, which tokio's leaves out.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
@@ -13,16 +13,16 @@ pub(crate) struct Clock {
     sleep: Arc<SleepMeter>,
 }
 
-/// How long the machine has slept since the clock was started, as far as it was looked at.
+/// How long the machine has slept since the clock was started, as of the last look.
 #[derive(Debug)]
 struct SleepMeter {
-    /// How long the machine has slept since it was started.
+    /// Returns how long the machine has slept since it was started.
     total: fn() -> Duration,
     at_start: Duration,
     seen_micros: AtomicU64,
 }
 
-/// The clock, as it was read.
+/// A reading of the clock.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reading {
     time: zk_session::Instant,
@@ -34,15 +34,15 @@ impl Reading {
         self.time
     }
 
-    /// Whether the machine has not slept between the two, as far as it was looked at.
+    /// Returns whether the machine has not slept between the two, as of the last look.
     pub(crate) const fn is_same_sleep(self, other: Self) -> bool {
         self.slept_micros == other.slept_micros
     }
 }
 
-/// What the two clocks may seem to differ by because they are read one after the other. No machine
-/// sleeps and wakes within it. Counted, it would shift a session's timers by what the scheduler did:
-/// no two runs of a test in virtual time would go the same way.
+/// The difference that the two clocks may show because they are read one after the other. No
+/// machine sleeps and wakes within it. If it counted, the scheduler would shift a session's timers,
+/// and no two runs of a test in virtual time would be the same.
 const NOISE: Duration = Duration::from_millis(20);
 
 impl Clock {
@@ -55,12 +55,13 @@ impl Clock {
         Self { origin: Instant::now(), sleep: Arc::new(sleep) }
     }
 
-    /// Never goes back. A sleep that nobody has [noticed](Self::notice_sleep) is not counted yet.
+    /// Returns the time, which never goes back. A sleep counts only once it was
+    /// [noticed](Self::notice_sleep).
     pub(crate) fn now(&self) -> zk_session::Instant {
         zk_session::Instant::since_origin(self.origin.elapsed() + self.sleep.seen())
     }
 
-    /// The time, after a look whether the machine has slept.
+    /// Returns the time, after checking whether the machine has slept.
     pub(crate) fn read(&self) -> Reading {
         self.notice_sleep();
         let slept_micros = self.sleep.seen_micros.load(Ordering::Relaxed);
@@ -79,7 +80,7 @@ impl Clock {
         at.saturating_duration_since(self.origin)
     }
 
-    /// Looks whether the machine has slept, at the price of two readings of a clock.
+    /// Checks whether the machine has slept, by two readings of a clock.
     pub(crate) fn notice_sleep(&self) {
         let slept = (self.sleep.total)().saturating_sub(self.sleep.at_start);
         if slept < NOISE {
@@ -89,14 +90,14 @@ impl Clock {
         self.sleep.seen_micros.fetch_max(micros, Ordering::Relaxed);
     }
 
-    /// The moment on tokio's clock; in the far future where that cannot say it.
+    /// Returns the moment on tokio's clock; a moment in the far future if that cannot represent it.
     pub(crate) fn to_tokio(&self, at: zk_session::Instant) -> Instant {
         const FAR: Duration = Duration::from_secs(60 * 60 * 24 * 365);
         let awake = at.elapsed().saturating_sub(self.sleep.seen());
         self.origin.checked_add(awake).unwrap_or_else(|| Instant::now() + FAR)
     }
 
-    /// The moment of tokio's clock on this one.
+    /// Returns the moment of tokio's clock on this one.
     pub(crate) fn to_session(&self, at: Instant) -> zk_session::Instant {
         let awake = at.saturating_duration_since(self.origin);
         zk_session::Instant::since_origin(awake + self.sleep.seen())
@@ -109,8 +110,8 @@ impl SleepMeter {
     }
 }
 
-/// The difference of two clocks, one of which goes on during sleep. Too small, and so without
-/// effect, if the process is interrupted between the readings.
+/// Returns the difference of two clocks, one of which goes on during sleep. If the process is
+/// interrupted between the readings it is too small, and so without effect.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 fn slept_since_boot() -> Duration {
     use rustix::time::{ClockId, clock_gettime};
@@ -123,8 +124,7 @@ fn slept_since_boot() -> Duration {
     Duration::from_nanos(u64::try_from(nanos).unwrap_or(0))
 }
 
-/// Elsewhere tokio's clock is as good as can be had without `unsafe`: on Windows it goes on during
-/// sleep.
+/// On other systems tokio's clock is the best without `unsafe`: on Windows it goes on during sleep.
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 fn slept_since_boot() -> Duration {
     Duration::ZERO

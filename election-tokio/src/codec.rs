@@ -12,7 +12,7 @@ use crate::hub::Host;
 use crate::transport::Transport;
 use room::ReadRoom;
 
-/// Bytes that may wait for the socket before the session is asked for more.
+/// Bytes that may wait for the socket before the driver asks the session for more.
 const BACKPRESSURE: usize = 64 * 1024;
 
 /// More bytes than an idle client writes at once.
@@ -21,17 +21,18 @@ const BURST: usize = 1024;
 /// A transport, as a stream of frames.
 pub(crate) type Framing = Framed<Box<dyn Transport>, FrameCodec>;
 
-/// Frames over this transport, of up to `max_frame` bytes. What is written brings its buffer along.
+/// Makes frames of this transport, of up to `max_frame` bytes. Written bytes bring their buffer
+/// along.
 pub(crate) fn framed(transport: Box<dyn Transport>, max_frame: usize) -> Framing {
     let mut framing = Framed::with_capacity(transport, FrameCodec::new(max_frame), 0);
     framing.set_backpressure_boundary(BACKPRESSURE);
     framing
 }
 
-/// Splits a byte stream into the payloads of frames, each a slice of the read buffer: as many at once as
-/// are there. What is above the limit is not kept but for its head, and read past.
+/// Splits a byte stream into the payloads of frames, as many at once as there are, each a slice of
+/// the read buffer. It keeps only the head of a frame above the limit, and reads past the rest.
 ///
-/// A length that is negative is an error: nobody can tell where the next frame would begin.
+/// A negative length is an error: the next frame cannot be found behind it.
 #[derive(Debug)]
 pub(crate) struct FrameCodec {
     max_frame: usize,
@@ -40,18 +41,18 @@ pub(crate) struct FrameCodec {
 }
 
 impl FrameCodec {
-    /// A codec that accepts payloads of up to `max_frame` bytes.
+    /// Makes a codec that accepts payloads of up to `max_frame` bytes.
     pub(crate) fn new(max_frame: usize) -> Self {
         Self { max_frame, splitter: FrameSplitter::default(), room: ReadRoom::new() }
     }
 
-    /// Sees to the room in the buffer before it is read into.
+    /// Makes room in the buffer before a read.
     pub(crate) fn make_room(framing: &mut Framing) {
         let room = framing.codec().room;
         room.make(framing.read_buffer_mut());
     }
 
-    /// Whether the connection's buffers are larger than an idle client needs.
+    /// Returns whether the connection's buffers are larger than an idle client needs.
     pub(crate) fn is_large(framing: &Framing) -> bool {
         framing.codec().room.is_large() || framing.write_buffer().capacity() > BURST
     }
@@ -81,10 +82,10 @@ impl Decoder for FrameCodec {
     }
 }
 
-/// Everything that a session has to send; it was framed when it was submitted.
+/// All bytes that a session has to send. They were framed when they were submitted.
 pub(crate) struct Outgoing<'a> {
     pub(crate) host: &'a mut Host,
-    /// How many bytes that were: this runs under the hub's lock, and a recorder must not.
+    /// Counts the bytes. This runs under the hub's lock, where a recorder must not run.
     pub(crate) sent: &'a mut usize,
 }
 

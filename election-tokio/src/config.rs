@@ -1,4 +1,4 @@
-//! Configuration: a value that clients watch, and replace.
+//! Configuration: a value that clients watch and replace.
 
 mod error;
 mod value;
@@ -22,7 +22,7 @@ use crate::acl::Acls;
 use crate::client::{Client, Obstacle};
 use crate::error::SharedError;
 
-/// A value at a path that clients watch, and replace; made by [`Client::config`].
+/// A value at a path that clients watch and replace; made by [`Client::config`].
 #[must_use = "a configuration does nothing until it is asked for something"]
 pub struct Config<T> {
     client: Client,
@@ -31,18 +31,18 @@ pub struct Config<T> {
     value: PhantomData<fn() -> T>,
 }
 
-/// What has become of [`Config::set`].
+/// The outcome of [`Config::set`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ConfigSet {
     /// The value was replaced; the metadata after it.
     Set(Stat),
-    /// Another client was faster: it has another version, and is as that client wrote it.
+    /// Another client was faster: the value has another version, and is unchanged.
     Differs,
 }
 
 impl Client {
-    /// The value at a path.
+    /// Returns the value at a path.
     pub fn config<T: ConfigValue>(&self, path: &str) -> Config<T> {
         let (client, path) = (self.clone(), path.to_owned());
         Config { client, path, acls: Acls::open(), value: PhantomData }
@@ -50,14 +50,14 @@ impl Client {
 }
 
 impl<T: ConfigValue> Config<T> {
-    /// The access list of the znode, and of its ancestors where they have to be created (default:
+    /// Sets the access list of the znode, and of its ancestors if they have to be created (default:
     /// every client may do everything).
     pub fn acls(mut self, acls: Acls) -> Self {
         self.acls = acls;
         self
     }
 
-    /// Reads what is configured: what a server knows, which may lag behind. Without a connection this
+    /// Reads the value, as one server knows it; it may be out of date. Without a connection this
     /// waits for one.
     ///
     /// Cancel safe: nothing is changed.
@@ -79,7 +79,7 @@ impl<T: ConfigValue> Config<T> {
         }
     }
 
-    /// Watches it, from a task of its own on the current runtime.
+    /// Watches the value, from a task of its own on the current runtime.
     ///
     /// # Panics
     ///
@@ -88,14 +88,15 @@ impl<T: ConfigValue> Config<T> {
         ConfigWatch::begin(&self.client, &self.path)
     }
 
-    /// Replaces the value, if its znode has this version. Where the reply is lost, the same write is
-    /// sent again.
+    /// Replaces the value, if its znode has this version. If the reply is lost, it sends the same
+    /// write again.
     ///
     /// Cancel safe: the value is replaced or not, once.
     ///
     /// # Errors
     ///
-    /// [`ConfigError::may_have_happened`] says whether it may be replaced; [`ConfigError::Missing`].
+    /// [`ConfigError::may_have_happened`] says whether the value may have been replaced;
+    /// [`ConfigError::Missing`].
     pub async fn set(&self, expected: Version, value: &T) -> Result<ConfigSet, ConfigError> {
         let data = encoded(value)?;
         Ok(match write::replace(&self.client, &self.path, &data, expected).await? {
@@ -104,8 +105,8 @@ impl<T: ConfigValue> Config<T> {
         })
     }
 
-    /// Replaces the value by what `change` makes of the present one. Where another client was faster,
-    /// it begins again.
+    /// Replaces the value by the result of `change` on the present one. If another client is
+    /// faster, it begins again.
     ///
     /// Cancel safe, as [`Config::set`].
     ///
@@ -125,7 +126,7 @@ impl<T: ConfigValue> Config<T> {
         }
     }
 
-    /// Creates the znode with this value, and its ancestors, unless it is there.
+    /// Creates the znode with this value, and its ancestors, unless it exists.
     ///
     /// Cancel safe: it is created or not.
     ///

@@ -19,8 +19,9 @@ use crate::telemetry::{Asked, OperationSpan, recipe_metrics};
 
 /// A number at a path that clients read and change; made by [`Client::counter`].
 ///
-/// Each change writes with the version that it has read, so none overwrites another. A counter whose
-/// znode does not exist, or has no data, is at zero, and is created by its first change.
+/// Each change is written with the version that it has read, so none overwrites another. If its
+/// znode does not exist, or has no data, the counter is at zero, and its first change creates the
+/// znode.
 #[derive(Clone)]
 #[must_use = "a counter does nothing until it is asked for something"]
 pub struct Counter {
@@ -30,17 +31,17 @@ pub struct Counter {
     acls: Acls,
 }
 
-/// What has become of [`Counter::compare_and_set`].
+/// The outcome of [`Counter::compare_and_set`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum CompareAndSet {
     /// The counter was at the expected number, and is at the new one now.
     Set,
-    /// It is at this number, and was not changed.
+    /// The counter is at this number, and was not changed.
     Differs(i64),
 }
 
-/// Why a counter is not read or changed, or is not known to be.
+/// Why a counter was not read or changed, or may not have been.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CounterError {
@@ -53,33 +54,34 @@ pub enum CounterError {
         #[source]
         error: PathError,
     },
-    /// The access list is one that no server would take.
+    /// No server would accept the access list.
     #[error("invalid access list: {0}")]
     InvalidAcl(#[from] AclError),
     /// The counter was changed to this number, or not: the reply was lost, and another client has
     /// written since.
     #[error("the counter was changed to {after}, or not: the reply was lost")]
     Unknown {
-        /// What it was to be.
+        /// The number that it was to have.
         after: i64,
     },
     /// It was not changed.
     #[error("{}", Named(*.0))]
     Failed(CounterFailure),
-    /// The client ended. A change may be made, or not.
+    /// The client ended. A change may have been made, or not.
     #[error("{0}")]
     ClientClosed(SessionEnd),
 }
 
 impl CounterError {
-    /// Whether the counter may be changed, although this failed.
+    /// Returns whether the counter may have been changed, although this failed.
     pub const fn may_have_happened(&self) -> bool {
         matches!(self, Self::Unknown { .. } | Self::ClientClosed(_))
     }
 }
 
 impl Client {
-    /// The counter at a path, in decimal digits, as kazoo's `Counter` has it: see [`Counter::format`].
+    /// Returns the counter at a path, in decimal digits, as kazoo's `Counter`: see
+    /// [`Counter::format`].
     pub fn counter(&self, path: &str) -> Counter {
         let (client, path) = (self.clone(), path.to_owned());
         Counter { client, path, format: CounterFormat::Decimal, acls: Acls::open() }
@@ -87,39 +89,40 @@ impl Client {
 }
 
 impl Counter {
-    /// How the number is written (default: [`CounterFormat::Decimal`]).
+    /// Sets how the number is written (default: [`CounterFormat::Decimal`]).
     pub fn format(mut self, format: CounterFormat) -> Self {
         self.format = format;
         self
     }
 
-    /// The access list of the counter's znode, and of its ancestors where they have to be created
+    /// Sets the access list of the counter's znode, and of its ancestors if they have to be created
     /// (default: every client may do everything).
     pub fn acls(mut self, acls: Acls) -> Self {
         self.acls = acls;
         self
     }
 
-    /// Reads the number: what a server knows, which may lag behind. Without a connection this waits for
-    /// one.
+    /// Reads the number, as one server knows it; it may be out of date. Without a connection this
+    /// waits for one.
     ///
     /// Cancel safe: it changes nothing.
     ///
     /// # Errors
     ///
-    /// [`CounterError::Failed`] if the data is no number, among others.
+    /// [`CounterError::Failed`] if the data is not a number, among others.
     pub async fn get(&self) -> Result<i64, CounterError> {
         self.run(CounterOp::Get).await
     }
 
-    /// Adds a number, which may be negative, and returns the sum. Where other clients are faster it
-    /// begins again: each time that it does so, one of them has made its change.
+    /// Adds a number, which may be negative, and returns the sum. If other clients are faster it
+    /// begins again: each time, one of them has made its change.
     ///
-    /// Cancel safe: the change may be made all the same, once.
+    /// Cancel safe: the change may still be made, once.
     ///
     /// # Errors
     ///
-    /// [`CounterError::may_have_happened`] says whether the change may be made; it is not made twice.
+    /// [`CounterError::may_have_happened`] says whether the change may have been made; it is not
+    /// made twice.
     pub async fn add(&self, number: i64) -> Result<i64, CounterError> {
         self.run(CounterOp::Add(number)).await
     }
@@ -198,12 +201,12 @@ const fn outcome(end: CounterEnd) -> Result<i64, CounterError> {
         | CounterEnd::Differs { actual: number } => Ok(number),
         CounterEnd::Unknown { after } => Err(CounterError::Unknown { after }),
         CounterEnd::Failed(failure) => Err(CounterError::Failed(failure)),
-        // Only what is dropped is withdrawn.
+        // Only a dropped change is withdrawn.
         CounterEnd::Withdrawn => Err(CounterError::ClientClosed(SessionEnd::Abandoned)),
     }
 }
 
-/// With the name of the server's error code, of which the machine knows the number alone.
+/// Shows the name of the server's error code; the machine knows only the number.
 struct Named(CounterFailure);
 
 impl fmt::Display for Named {

@@ -1,4 +1,4 @@
-//! Double barriers: so many participants begin together, and end together.
+//! Double barriers: a number of participants begin together, and end together.
 
 mod entered;
 mod error;
@@ -24,14 +24,15 @@ use crate::site::{random, site};
 use crate::telemetry::recipe_metrics::BarrierMeter;
 use crate::telemetry::{Asked, OperationSpan};
 
-/// A double barrier at a path; made by [`Client::double_barrier`]. Those that enter it go on once
-/// enough have entered; those that leave it go on once all have left.
+/// A double barrier at a path; made by [`Client::double_barrier`]. Participants that enter go on
+/// once enough have entered; participants that leave go on once all have left.
 ///
-/// From the moment at which enough have entered until all of them have left or are gone, a *round* is
-/// under way. A participant that arrives during it takes no part in it: it waits for its end and enters
-/// the next one, or is refused ([`DoubleBarrier::when_under_way`]). Those that arrive before it is
-/// opened all take part: the number of participants is the least one. What a round leaves behind whose
-/// participants have all died is removed by the next one, which does not pass by it.
+/// A *round* lasts from the moment at which enough participants have entered until all of them have
+/// left or are gone. A participant that arrives during a round takes no part in it: it waits for
+/// the end and enters the next one, or is refused ([`DoubleBarrier::when_under_way`]). All that
+/// arrive before the round opens take part: the number of participants is the least one. If all
+/// participants of a round have died, the next round removes what they left, and does not take it
+/// for its own beginning.
 #[derive(Clone)]
 #[must_use = "a double barrier does nothing until it is entered"]
 pub struct DoubleBarrier {
@@ -43,8 +44,8 @@ pub struct DoubleBarrier {
 }
 
 impl Client {
-    /// A double barrier for so many participants; 0 counts as 1. All of them have to name the same
-    /// number.
+    /// Returns a double barrier for this many participants; 0 counts as 1. All of them have to give
+    /// the same number.
     pub fn double_barrier(&self, path: &str, participants: u32) -> DoubleBarrier {
         let participants = NonZeroU32::new(participants).unwrap_or(NonZeroU32::MIN);
         let options =
@@ -55,36 +56,36 @@ impl Client {
 }
 
 impl DoubleBarrier {
-    /// The data of the participant's znode, for others to see: by convention its name.
+    /// Sets the data of the participant's znode: by convention its name.
     pub fn data(mut self, data: impl Into<Bytes>) -> Self {
         self.data = data.into();
         self
     }
 
-    /// The access list of the participant's znode and of `ready`, and of the barrier's node and its
-    /// ancestors where they have to be created (default: every client may do everything).
+    /// Sets the access list of the participant's znode and of `ready`, and of the barrier's node
+    /// and its ancestors if they have to be created (default: every client may do everything).
     pub fn acls(mut self, acls: Acls) -> Self {
         self.acls = acls;
         self
     }
 
-    /// What follows when a round is under way (default: the participant waits for its end).
+    /// Sets what happens if a round is under way (default: the participant waits for its end).
     pub fn when_under_way(mut self, when_under_way: WhenUnderWay) -> Self {
         self.options.when_under_way = when_under_way;
         self
     }
 
-    /// Enters, and waits until enough have entered: at one moment since the last round ended, so many
-    /// participants stood in the barrier. Lost connections and expired sessions do not end the wait;
-    /// after an expired session the participant enters anew.
+    /// Enters, and waits until enough participants have entered: at one moment since the last round
+    /// ended, this many participants stood in the barrier. Lost connections and expired sessions do
+    /// not end the wait; after an expired session the participant enters anew.
     ///
-    /// Cancel safe: dropping the future gives it up, and leaves nothing behind. One that had the luck to
-    /// complete the round at that very moment was one of its participants: the others go on, and do not
-    /// wait for it when they leave.
+    /// Cancel safe: dropping the future gives up, and leaves nothing behind. If the participant
+    /// completes the round at that very moment, it was one of its participants: the others go on,
+    /// and do not wait for it when they leave.
     ///
     /// # Errors
     ///
-    /// [`EnterError`]: what waiting does not repair, or is not waited for.
+    /// [`EnterError`]: waiting does not repair it, or was not wanted.
     pub async fn enter(&self) -> Result<Entered, EnterError> {
         let meter = BarrierMeter::start("enter");
         let client = &self.client.shared().span;
@@ -110,13 +111,13 @@ impl DoubleBarrier {
             let mut participation = Participation::begin(&self.client, &site, participant);
             match participation.outcome().await? {
                 Outcome::Inside => return Ok(Entered::new(participation, id)),
-                // Before its user was told that it is inside.
+                // The user was not told yet that the participant was inside.
                 Outcome::Lost => {}
             }
         }
     }
 
-    /// As [`DoubleBarrier::enter`], until the deadline has passed at most: then `None`.
+    /// Enters like [`DoubleBarrier::enter`], until the deadline at most; then returns `None`.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! The one task of a client: moves bytes between the transport and the session, and time.
+//! The task of a client: moves bytes between the transport and the session, and reports the time.
 
 mod alarm;
 mod frames;
@@ -47,13 +47,13 @@ pub(crate) struct Driver {
     inputs: Option<Inputs>,
     /// When the driver was woken, or looked again: its clock is read once for all that it does then.
     now: Reading,
-    /// What has come in, and is handed to the session before anything else.
+    /// Frames that have come in, and go to the session before anything else.
     frames: Vec<Frames>,
     unlocked: Unlocked,
     slack: Slack,
 }
 
-/// How a client gets in touch with a server.
+/// Connects a client to a server.
 pub(crate) struct Dialer {
     pub(crate) connector: Arc<dyn Connector>,
     pub(crate) sasl: Option<Arc<dyn SaslMechanism>>,
@@ -67,8 +67,8 @@ enum Link {
     Up(Box<Framing>),
 }
 
-/// Whether a part of the driver did something, after which all parts are asked again. The outputs are asked
-/// last in each round, so what concerns them alone counts as none.
+/// Whether a part of the driver did something, so that all parts are polled again. Outputs are
+/// polled last in each round, so work that concerns only them does not count.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Progress {
     None,
@@ -99,7 +99,7 @@ impl Driver {
         }
     }
 
-    /// Works on the hub, after it has taken in what the server sent.
+    /// Works on the hub, after it has taken in the frames.
     fn drive<T>(&mut self, work: impl FnOnce(&mut Hub, zk_session::Instant) -> T) -> T {
         let frames = &mut self.frames;
         self.shared.drive(self.now.time(), &mut self.unlocked, |hub, now| {
@@ -122,7 +122,7 @@ impl Driver {
         next.map_or(Progress::None, |next| self.set_alarm(cx, next))
     }
 
-    /// All are asked again if the time has come already.
+    /// Sets the alarm. If the time has come already, all parts are polled again.
     fn set_alarm(&mut self, cx: &mut Context<'_>, at: zk_session::Instant) -> Progress {
         match self.alarm.set(cx, &self.shared.clock, at, self.now) {
             Poll::Pending => Progress::None,
@@ -146,7 +146,7 @@ impl Driver {
             },
             Link::Up(framing) => {
                 let end = poll_frames(framing, &mut self.frames, cx);
-                // The transport wakes the driver for more, unless it was not asked to the end.
+                // The transport wakes the driver for more, unless it was not polled to the end.
                 let progress =
                     if count(&self.frames) < BATCH { Progress::None } else { Progress::Some };
                 if !self.frames.is_empty() {
@@ -184,7 +184,7 @@ impl Driver {
 
     fn go_on_with_sasl(&mut self, challenge: SaslChallenge) -> Progress {
         match challenge {
-            // Not by the index: there may be another list since the attempt began.
+            // The index would be wrong if there is another list since the attempt began.
             SaslChallenge::Begin(_) => {
                 let tried = self.drive(|hub, _| hub.servers.tried().cloned());
                 let Some(server) = tried else {
@@ -322,7 +322,7 @@ impl Driver {
         Progress::Some
     }
 
-    /// Gives memory back that a burst has taken.
+    /// Frees memory that a burst has taken.
     fn poll_slack(&mut self, cx: &mut Context<'_>) -> Progress {
         if self.slack.poll(cx).is_ready() {
             if let Link::Up(framing) = &mut self.link {
@@ -346,8 +346,8 @@ impl Driver {
         Progress::Some
     }
 
-    /// Where no server is known yet, the session waits for the source's answer as it would for a
-    /// transport.
+    /// Opens a transport. If no server is known yet, the session waits for the source's answer as
+    /// for a transport.
     fn open(&mut self, server: ServerIndex) -> Progress {
         let (begins_round, server) =
             self.drive(|hub, _| (hub.servers.begins_round(), hub.servers.attempt(server)));
@@ -373,7 +373,8 @@ impl Driver {
     }
 }
 
-/// Hands these frames to the session, and out what came of them: recipes may have something to send.
+/// Passes these frames to the session, and dispatches the events: recipes may have something to
+/// send.
 fn take_in(hub: &mut Hub, now: zk_session::Instant, frames: &mut Vec<Frames>) {
     if !frames.is_empty() {
         hub.take_in(now, frames);

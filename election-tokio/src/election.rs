@@ -1,4 +1,4 @@
-//! Elections: standing in one, leading, and looking on.
+//! Elections: standing, leading, and observing.
 
 mod acknowledgement;
 mod blocker;
@@ -72,8 +72,8 @@ use crate::updates::Updates;
 
 /// An election, held at a path; made by [`Client::election`].
 ///
-/// One client may stand in any number of elections, and several times in one, but for what
-/// [`Election::format`] says.
+/// One client may stand in any number of elections, and several times in one; [`Election::format`]
+/// has exceptions.
 #[derive(Clone, Debug)]
 #[must_use = "an election does nothing until it is used"]
 pub struct Election {
@@ -90,7 +90,7 @@ pub struct Election {
     while_suspended: WhileSuspended,
 }
 
-/// Why a nomination cannot be made.
+/// Why a nomination could not be made.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ElectionError {
@@ -103,11 +103,12 @@ pub enum ElectionError {
         #[source]
         error: PathError,
     },
-    /// The access list is one that no server would take.
+    /// No server would accept the access list.
     #[error("invalid access list: {0}")]
     InvalidAcl(#[from] AclError),
-    /// The names of the format have no id, and this client has a nomination or a lock at the path already,
-    /// or one that has ended and whose znode is not gone yet: nothing would tell their znodes apart.
+    /// The names of the format have no id, and this client has a nomination or a lock at the path
+    /// already, or one that has ended while its znode remains. Nothing would tell their znodes
+    /// apart.
     #[error(
         "this client stands at {path} already, and the names of its format do not tell one candidate of \
          a session from another: wait until the first one's znode is gone, or use another client"
@@ -122,7 +123,7 @@ pub enum ElectionError {
 }
 
 impl Client {
-    /// An election at this path, to stand in or to look at.
+    /// Returns an election at this path, to stand in or to observe.
     pub fn election(&self, path: &str) -> Election {
         Election::new(self.clone(), path)
     }
@@ -144,77 +145,81 @@ impl Election {
         }
     }
 
-    /// The data of the candidate znode, for others to see: by convention the nominee's name.
+    /// Sets the data of the candidate znode: by convention the nominee's name.
     pub fn data(mut self, data: impl Into<Bytes>) -> Self {
         (self.data, self.settings) = (data.into(), OnceLock::new());
         self
     }
 
-    /// The access list of the candidate znode, and of the election node and its ancestors where
+    /// Sets the access list of the candidate znode, and of the election node and its ancestors if
     /// they have to be created (default: every client may do everything).
     pub fn acls(mut self, acls: Acls) -> Self {
         (self.acls, self.settings) = (acls, OnceLock::new());
         self
     }
 
-    /// What follows when the candidate is lost (default: stand again).
+    /// Sets what happens when the candidate is lost (default: the nominee stands again).
     pub fn on_loss(mut self, on_loss: OnLoss) -> Self {
         self.policy.on_loss = on_loss;
         self
     }
 
-    /// What a leader does while its connection is lost (default: it goes on until the lease deadline).
+    /// Sets what a leader does while its connection is lost (default: it goes on until the lease
+    /// deadline).
     pub fn while_suspended(mut self, while_suspended: WhileSuspended) -> Self {
         (self.while_suspended, self.settings) = (while_suspended, OnceLock::new());
         self
     }
 
-    /// How long a new leader waits before it is reported elected where the leader before it has not said
-    /// that it ended: for resources that cannot check a token (default: not at all). After a clean end the
-    /// next one is reported at once. All nominees of an election are to have a lock delay; see
-    /// `docs/operating.md` for what it is counted from, and for what it costs.
+    /// Sets how long a new leader waits before it is reported elected, if the leader before it has
+    /// not confirmed that it ended (default: not at all). It is for resources that cannot check a
+    /// token. After a clean end the next leader is reported at once. All nominees of an election
+    /// need a lock delay; `docs/operating.md` says from when it counts, and what it costs.
     ///
-    /// A leader leaves a mark for the next one, the persistent znode `ELECTION.lock-delay`. It deletes it
-    /// with its candidate when it resigns, withdraws or steps down, and when its nomination is dropped: end
-    /// the work first. A session that expires leaves it there, and so does a lease that lapses, an eviction,
-    /// a failure, and work that [`Nomination::run`] has dropped because it did not end within the grace.
+    /// A leader leaves a mark for the next one, the persistent znode `ELECTION.lock-delay`. It
+    /// deletes the mark with its candidate when it resigns, withdraws or steps down, and when its
+    /// nomination is dropped: end the work first. The mark stays after an expired session, a lapsed
+    /// lease, an eviction, a failure, and work that [`Nomination::run`] has dropped because it did
+    /// not end within the grace.
     pub fn lock_delay(mut self, lock_delay: Duration) -> Self {
         self.policy.lock_delay = lock_delay;
         self
     }
 
-    /// What a nomination does while it follows, and the leader hands the leadership over to a candidate behind it
-    /// (default: it stands behind that one).
+    /// Sets what a nomination does while it follows, and the leader hands the leadership over to a
+    /// candidate behind it (default: it stands behind that candidate).
     pub fn when_asked(mut self, when_asked: WhenAsked) -> Self {
         self.when_asked = when_asked;
         self
     }
 
-    /// What follows when the election node does not exist (default: it is created as a persistent
-    /// znode).
+    /// Sets what happens if the election node does not exist (default: it is created as a
+    /// persistent znode).
     pub fn election_node(mut self, election_node: ElectionNode) -> Self {
         self.policy.election_node = election_node;
         self.settings = OnceLock::new();
         self
     }
 
-    /// How the candidates are called, for elections that other libraries take part in (default: as
-    /// Curator's `LeaderLatch` calls them). All participants of an election have to use one format.
+    /// Sets the format of the candidates' names, for elections with participants of other libraries
+    /// (default: that of Curator's `LeaderLatch`). All participants of an election have to use one
+    /// format.
     ///
     /// In [`Format::leader_election_support`], [`Format::go_leaderelection`] and
-    /// [`Format::zookeeper_write_lock`] no name tells one candidate of a session from another: a client
-    /// stands once at a path, and goes on to stand there after the end of a nomination once its znode is
-    /// gone. The data is the format's where it prescribes that.
+    /// [`Format::zookeeper_write_lock`] no name tells one candidate of a session from another.
+    /// There a client stands only once at a path; after the end of a nomination it stands again
+    /// once its znode is gone. If the format prescribes the data, that is used.
     pub fn format(mut self, format: Format) -> Self {
         (self.format, self.settings) = (format, OnceLock::new());
         self
     }
 
-    /// Tells this election's metrics from those of others, by the label `election` with this value (default: no
-    /// label). For its observers, too.
+    /// Distinguishes this election's metrics from those of others, and those of its observers, by
+    /// the label `election` with this value (default: no label).
     ///
-    /// A process has 64 values at most, of up to 64 bytes each: those that come later, or are longer, are
-    /// `other`. So a name from a configuration does, and one for each of many customers does not.
+    /// A process has 64 values at most, of up to 64 bytes each; values that come later, or are
+    /// longer, become `other`. So use a name from a configuration, and not one for each of many
+    /// customers.
     ///
     /// With the feature `metrics`.
     #[cfg(feature = "metrics")]
@@ -223,27 +228,27 @@ impl Election {
         self
     }
 
-    /// Stands for election. The nomination goes on in the background: it needs no waiting, and
+    /// Stands for election. The nomination goes on in the background without being polled, and
     /// survives lost connections and, by the default policy, expired sessions.
     ///
     /// # Errors
     ///
-    /// [`ElectionError`] if the path or the access list is invalid, or the client stands there already in
-    /// a format without ids. What goes wrong later is the nomination's to tell.
+    /// [`ElectionError`] if the path or the access list is invalid, or the client stands there
+    /// already in a format without ids. The nomination reports later errors.
     pub fn nominate(&self) -> Result<Nomination, ElectionError> {
         let settings = self.settings()?;
         let id = random().map_err(ElectionError::Randomness)?;
         self.stand(settings, Nominee::new(NomineeId::from_bytes(id), self.policy))
     }
 
-    /// Goes on with a nomination that another process has given up together with its session, by
-    /// [`Client::detach`]: a candidate of this id in this client's session is adopted where it
-    /// stands, with its data and its token, so that a leader stays the leader. Without one this is
+    /// Continues a nomination of another process, which has given it up together with its session,
+    /// by [`Client::detach`]. The nominee adopts a candidate of this id in this client's session,
+    /// with its data and its token, so a leader stays the leader. If there is none, this is
     /// [`Election::nominate`] under that id. Withdraw the nomination to delete what was left.
     ///
-    /// The other process has to have given up: two nominations of one id in one session share a
-    /// candidate, and both lead by it. In a [format](Self::format) without ids the candidate is the znode
-    /// that the session has there, whatever the id is.
+    /// The other process must have given up: two nominations of one id in one session share a
+    /// candidate, and both lead by it. In a [format](Self::format) without ids the candidate is the
+    /// session's znode there, whatever the id is.
     ///
     /// # Errors
     ///

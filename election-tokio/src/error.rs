@@ -1,4 +1,4 @@
-//! What can go wrong with an operation; and, for matching on it, the errors that other errors hold.
+//! Errors of operations, and the types of errors that other errors hold.
 
 mod shared;
 
@@ -16,7 +16,7 @@ pub use shared::SharedError;
 pub use zk_jute::{DecodeError, DecodeErrorKind, Escaped, FrameError, Xid};
 pub use zk_session::{ConnectionEnd, ParseTicketError, PathError, ProtocolError};
 
-/// An operation that failed: which, on which path, and why.
+/// A failed operation: its kind, its path, and the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
     operation: OpCode,
@@ -31,7 +31,7 @@ impl fmt::Display for Error {
     }
 }
 
-/// The source is that of the kind, whose own text is part of this one.
+/// Names the source of the kind: the kind's own text is part of this error's.
 impl StdError for Error {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
         self.kind.source()
@@ -42,26 +42,26 @@ impl StdError for Error {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// The server refused it.
+    /// The server refused it with this code.
     #[error("{0}")]
     Refused(ErrorCode),
-    /// The client's chroot, which is the path of this error, does not exist: the operation did not
+    /// The client's chroot, which is the path of this error, does not exist. The operation did not
     /// happen.
     #[error("this is the chroot of the client, and does not exist")]
     NoChroot,
-    /// The server does not offer the operation: it is older than the release that brought it, or
+    /// The server does not offer the operation: it is older than the release that introduced it, or
     /// has it switched off. The operation did not happen.
     ///
-    /// A server that does not know an operation closes the connection over it. So requests behind
-    /// it may fail with [`ConnectionLoss`](Self::ConnectionLoss), and the operation is not asked for
-    /// again in this session: further calls fail at once, on whatever server.
+    /// A server that does not know an operation closes the connection over it. So later requests
+    /// may fail with [`ConnectionLoss`](Self::ConnectionLoss), and the session does not send the
+    /// operation again: further calls fail at once, on any server.
     #[error("the server does not offer this: it came with ZooKeeper {since}, if it is switched on")]
     Unsupported {
         /// The first version that offers the operation.
         since: ServerVersion,
     },
-    /// The server is cut off from its ensemble and answers reads only: the operation did not
-    /// happen. The client goes to another server as soon as one takes writes.
+    /// The server is cut off from its ensemble and answers only reads. The operation did not
+    /// happen. The client moves to another server as soon as one takes writes.
     #[error("the server is cut off from its ensemble and answers reads only: it did not happen")]
     ReadOnlyServer,
     /// The connection was lost before the reply: the operation may or may not have happened.
@@ -73,7 +73,7 @@ pub enum ErrorKind {
     /// The client is closed: the operation did not happen.
     #[error("the client is closed: it did not happen")]
     Closed,
-    /// The request is larger than a server would read: it was not sent.
+    /// The request is larger than servers accept. It was not sent.
     #[error("request of {length} bytes is above the limit of {limit}: it was not sent")]
     TooLarge {
         /// The request's length in bytes.
@@ -81,8 +81,8 @@ pub enum ErrorKind {
         /// The limit in bytes.
         limit: usize,
     },
-    /// The reply is larger than this client keeps ([`ClientBuilder::max_reply`]): the server did
-    /// what was asked for.
+    /// The reply is larger than this client keeps ([`ClientBuilder::max_reply`]). The server
+    /// executed the request.
     ///
     /// [`ClientBuilder::max_reply`]: crate::ClientBuilder::max_reply
     #[error("the reply of {length} bytes is above the limit of {limit}: it was not kept")]
@@ -95,10 +95,10 @@ pub enum ErrorKind {
     /// The path is invalid: nothing was sent.
     #[error("invalid path: {0}")]
     InvalidPath(#[source] PathError),
-    /// The access list is one that no server would take: nothing was sent.
+    /// No server would accept the access list. Nothing was sent.
     #[error("invalid access list: {0}")]
     InvalidAcl(#[source] AclError),
-    /// The members of the ensemble are written in a way that is not known here.
+    /// The members of the ensemble are written in an unknown form.
     #[error("unreadable configuration of the ensemble")]
     UnreadableConfig,
     /// The reply does not decode.
@@ -118,23 +118,23 @@ impl Error {
         Self { operation, path: path.into(), kind }
     }
 
-    /// Which operation failed.
+    /// Returns the operation that failed.
     pub fn operation(&self) -> OpCode {
         self.operation
     }
 
-    /// Why the operation failed.
+    /// Returns why the operation failed.
     pub fn kind(&self) -> ErrorKind {
         self.kind
     }
 
-    /// The path of the operation; that of the first one for a transaction. With
+    /// Returns the path of the operation; for a transaction, that of the first operation. With
     /// [`ErrorKind::NoChroot`] it is the chroot.
     pub fn path(&self) -> &str {
         &self.path
     }
 
-    /// The server's error code, if the server refused.
+    /// Returns the server's error code, if the server refused.
     pub fn code(&self) -> Option<ErrorCode> {
         match self.kind {
             ErrorKind::Refused(code) => Some(code),
@@ -145,49 +145,49 @@ impl Error {
         }
     }
 
-    /// Whether the znode, or the parent of a znode to create, does not exist.
+    /// Returns whether the znode, or the parent of a znode to create, does not exist.
     pub fn is_no_node(&self) -> bool {
         self.code() == Some(ErrorCode::NO_NODE)
     }
 
-    /// Whether the znode to create exists already.
+    /// Returns whether the znode to create exists already.
     pub fn is_node_exists(&self) -> bool {
         self.code() == Some(ErrorCode::NODE_EXISTS)
     }
 
-    /// Whether the znode has another version than the one that was given.
+    /// Returns whether the znode has another version than the given one.
     pub fn is_bad_version(&self) -> bool {
         self.code() == Some(ErrorCode::BAD_VERSION)
     }
 
-    /// Whether the znode to delete has children.
+    /// Returns whether the znode to delete has children.
     pub fn is_not_empty(&self) -> bool {
         self.code() == Some(ErrorCode::NOT_EMPTY)
     }
 
-    /// Whether an access list does not permit the operation.
+    /// Returns whether an access list does not permit the operation.
     pub fn is_no_auth(&self) -> bool {
         self.code() == Some(ErrorCode::NO_AUTH)
     }
 
-    /// Whether the connection was lost before the reply: the operation may or may not have
+    /// Returns whether the connection was lost before the reply: the operation may or may not have
     /// happened.
     pub fn is_connection_loss(&self) -> bool {
         self.kind == ErrorKind::ConnectionLoss
     }
 
-    /// Whether there was no connection: the operation did not happen.
+    /// Returns whether there was no connection: the operation did not happen.
     pub fn is_not_connected(&self) -> bool {
         self.kind == ErrorKind::NotConnected
     }
 
-    /// What to do about it, where that can be said: a clause for people, without a full stop.
+    /// Returns advice, if there is any: a clause for readers, without a full stop.
     pub fn advice(&self) -> Option<&'static str> {
         advice(self.operation, self.kind)
     }
 
-    /// Whether the operation may have happened, although it failed: a write is then not to be
-    /// repeated blindly.
+    /// Returns whether the operation may have happened, although it failed. Do not repeat such a
+    /// write blindly.
     pub fn may_have_happened(&self) -> bool {
         matches!(
             self.kind,

@@ -1,4 +1,4 @@
-//! Groups: which processes are there, and what they say of themselves.
+//! Groups: which processes are present, and their data.
 
 mod driver;
 mod error;
@@ -41,7 +41,7 @@ pub struct Group {
 }
 
 impl Client {
-    /// The group at a path, whose members are its children, as those of Curator's `GroupMember` are.
+    /// Returns the group at a path. All children are members, as with Curator's `GroupMember`.
     pub fn group(&self, path: &str) -> Group {
         Group {
             client: self.clone(),
@@ -55,45 +55,47 @@ impl Client {
 }
 
 impl Group {
-    /// Which children are members, and how their znodes are called (default: [`GroupFormat::Plain`]).
+    /// Sets which children are members, and the names of their znodes (default:
+    /// [`GroupFormat::Plain`]).
     pub fn format(mut self, format: GroupFormat) -> Self {
         self.format = format;
         self
     }
 
-    /// The access list of a member's znode, and of the group's node and its ancestors where they have
-    /// to be created (default: every client may do everything).
+    /// Sets the access list of a member's znode, and of the group's node and its ancestors if they
+    /// have to be created (default: every client may do everything).
     pub fn acls(mut self, acls: Acls) -> Self {
         self.acls = acls;
         self
     }
 
-    /// What follows when another session has a znode of the name that a member joins by (default: the
-    /// member waits until it is gone).
+    /// Sets what happens if another session has a znode with the name of a member that joins
+    /// (default: the member waits until it is gone).
     pub fn when_taken(mut self, when_taken: WhenTaken) -> Self {
         self.when_taken = when_taken;
         self
     }
 
-    /// What follows when another client deletes the znode of a member (default: it joins again).
+    /// Sets what happens when another client deletes the znode of a member (default: it joins
+    /// again).
     pub fn when_evicted(mut self, when_evicted: WhenEvicted) -> Self {
         self.when_evicted = when_evicted;
         self
     }
 
-    /// Joins under a random name, and waits until the znode stands.
+    /// Joins under a random name, and waits until the znode exists.
     ///
     /// Cancel safe: dropping the future leaves, in the background.
     ///
     /// # Errors
     ///
-    /// [`MembershipError`]: what waiting does not repair.
+    /// [`MembershipError`]: waiting does not repair it.
     pub async fn join(&self, data: impl Into<Bytes>) -> Result<Membership, MembershipError> {
         self.begin(None, data.into()).await
     }
 
-    /// Joins under this name, and waits until the znode stands: while that of another session has the
-    /// name, by [`Group::when_taken`].
+    /// Joins under this name, and waits until the znode exists. [`Group::when_taken`] says what
+    /// happens if another session has the name.
     ///
     /// Cancel safe, as [`Group::join`].
     ///
@@ -130,7 +132,7 @@ impl Group {
         Ok(membership)
     }
 
-    /// The path of the group, if that of the znode is one, too.
+    /// Returns the path of the group, if the znode's path is valid, too.
     fn checked_path(&self, znode: &str) -> Result<ZnodePath, MembershipError> {
         let invalid =
             |path: &str, error| MembershipError::InvalidPath { path: path.to_owned(), error };
@@ -143,7 +145,7 @@ impl Group {
         Ok(path)
     }
 
-    /// All members at one moment. It is what a server knows, which may lag behind.
+    /// Returns all members at one moment, as one server knows them; it may be out of date.
     ///
     /// Cancel safe: no watch is left.
     ///

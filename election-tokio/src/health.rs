@@ -1,4 +1,4 @@
-//! Whether a client and its nominations are well, for probes.
+//! The health of a client and its nominations, for probes.
 
 use core::fmt;
 use core::time::Duration;
@@ -14,15 +14,16 @@ use crate::election::Blocker;
 use crate::hub::{Link, Shared};
 use crate::state::ConnectFailure;
 
-/// How long the task of a client may be late for its next turn before the client counts as
-/// [`Stalled`](ClientHealth::Stalled): a runtime with much to do is no reason to restart a process.
+/// How late the task of a client may be before the client counts as
+/// [`Stalled`](ClientHealth::Stalled): a busy runtime is no reason to restart a process.
 const LATE: Duration = Duration::from_secs(1);
 
-/// How a client is, at one moment; made by [`Client::health`].
+/// The health of a client at one moment; made by [`Client::health`].
 ///
-/// - [`is_live`](Self::is_live) is for a **liveness** probe: if it stays false, *restart* the process.
-/// - [`is_ready`](Self::is_ready) is for a **readiness** probe: while it is false, *take the process out of
-///   service*, and do not restart it: the client connects again by itself.
+/// - [`is_live`](Self::is_live) is for a **liveness** probe: if it stays false, *restart* the
+///   process.
+/// - [`is_ready`](Self::is_ready) is for a **readiness** probe: while it is false, *take the
+///   process out of service*. Do not restart it, because the client connects again by itself.
 ///
 /// Displayed as a sentence without a full stop.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,10 +31,11 @@ const LATE: Duration = Duration::from_secs(1);
 pub enum ClientHealth {
     /// Connected to a server that takes writes.
     Connected {
-        /// What is left of the lease. Zero, too, in a client without nominees that has gone back to pings.
+        /// The rest of the lease. It is also zero in a client without nominees that has gone back
+        /// to pings.
         lease_remaining: Duration,
     },
-    /// Connected to a server that is cut off from its ensemble and answers reads only.
+    /// Connected to a server that is cut off from its ensemble and answers only reads.
     ReadOnly {
         /// For how long.
         lasted: Duration,
@@ -49,7 +51,7 @@ pub enum ClientHealth {
     Suspended {
         /// For how long.
         lasted: Duration,
-        /// Until then a leadership goes on.
+        /// The rest of the lease: a leadership goes on until its end.
         lease_remaining: Duration,
         /// The last attempt to reconnect that failed.
         last_failure: Option<Arc<ConnectFailure>>,
@@ -61,14 +63,14 @@ pub enum ClientHealth {
         /// The last attempt to reconnect that failed.
         last_failure: Option<Arc<ConnectFailure>>,
     },
-    /// The task of the client, which moves its bytes and keeps its session alive, stands still: a
-    /// thread of the runtime is blocked, or has too much to do, or the runtime is gone without having
-    /// dropped the task. Leaderships are over at their lease deadline, and no other state is known.
+    /// The task of the client, which moves its bytes and keeps its session alive, does not run: a
+    /// thread of the runtime is blocked, or too busy, or the runtime is gone without having dropped
+    /// the task. Leaderships end at their lease deadline, and the real state is unknown.
     Stalled {
-        /// For how long the task has missed its turn.
+        /// How late the task is.
         overdue: Duration,
     },
-    /// The client is over, and comes back by no reconnect.
+    /// The client has ended, and does not reconnect.
     Closed {
         /// How its session ended.
         end: SessionEnd,
@@ -76,15 +78,16 @@ pub enum ClientHealth {
 }
 
 impl ClientHealth {
-    /// Whether the client can do its work, or will be able to without help: the answer to a liveness
-    /// probe. False if it is [`Stalled`](Self::Stalled) or [`Closed`](Self::Closed): only a restart, or
-    /// another client, helps. Servers that are out of reach leave it true, for a restart brings none
-    /// back.
+    /// Returns whether the client can do its work, or will be able to without help: the answer to a
+    /// liveness probe. It is false if the client is [`Stalled`](Self::Stalled) or
+    /// [`Closed`](Self::Closed): only a restart, or another client, helps. It stays true while
+    /// servers are out of reach, since a restart does not bring them back.
     pub const fn is_live(&self) -> bool {
         !matches!(self, Self::Stalled { .. } | Self::Closed { .. })
     }
 
-    /// Whether the client is connected to a server that takes writes: the answer to a readiness probe.
+    /// Returns whether the client is connected to a server that takes writes: the answer to a
+    /// readiness probe.
     pub const fn is_ready(&self) -> bool {
         matches!(self, Self::Connected { .. })
     }
@@ -94,7 +97,7 @@ impl ClientHealth {
         let (vitals, now) = (&shared.vitals, shared.clock.now());
         let (link, since) = vitals.link();
         let lasted = now.saturating_since(since);
-        // The driver that has ended takes no turn any more.
+        // A driver that has ended is not late.
         if let (Link::Closed, Some(end)) = (link, vitals.end()) {
             return Self::Closed { end };
         }
@@ -115,7 +118,7 @@ impl ClientHealth {
     }
 }
 
-/// In tenths of a second.
+/// A time in tenths of a second.
 struct Seconds(Duration);
 
 impl fmt::Display for Seconds {
@@ -164,19 +167,19 @@ impl fmt::Display for ClientHealth {
     }
 }
 
-/// How a nomination and its client are, at one moment; made by
+/// The health of a nomination and its client at one moment; made by
 /// [`Nomination::health`](crate::Nomination::health).
 ///
-/// [`is_live`](Self::is_live) and [`is_ready`](Self::is_ready) answer liveness and readiness probes, as
-/// those of [`ClientHealth`] do.
+/// [`is_live`](Self::is_live) and [`is_ready`](Self::is_ready) answer liveness and readiness
+/// probes, like those of [`ClientHealth`].
 ///
 /// Displayed as a sentence without a full stop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NominationHealth {
-    /// How the client is.
+    /// The health of the client.
     pub client: ClientHealth,
-    /// How the nominee is, as it knew last.
+    /// The health of the nominee, by its last knowledge.
     pub nominee: NomineeHealth,
     session_timeout: Duration,
 }
@@ -185,11 +188,11 @@ pub struct NominationHealth {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NomineeHealth {
-    /// It leads, and may act while something is left of the lease.
+    /// It leads, and may act during the rest of the lease.
     Leading {
-        /// Fences the leadership.
+        /// The token that fences the leadership.
         token: Token,
-        /// What is left of the lease.
+        /// The rest of the lease.
         lease_remaining: Duration,
     },
     /// It waits behind another candidate.
@@ -209,7 +212,7 @@ pub enum NomineeHealth {
     },
     /// It removes its candidate.
     Leaving,
-    /// It is over.
+    /// It has ended.
     Ended(EndReason),
 }
 
@@ -219,25 +222,26 @@ impl NominationHealth {
         Self { client: ClientHealth::of(shared), nominee, session_timeout }
     }
 
-    /// Whether the nomination can take its turn, or will be able to without help: the answer to a
-    /// liveness probe. If it stays false, *restart* the process. False if the client
-    /// [is not live](ClientHealth::is_live), or the nomination has failed; without a leader, or without
-    /// a server, it stays true.
+    /// Returns whether the nomination can go on, or will be able to without help: the answer to a
+    /// liveness probe. If it stays false, *restart* the process. It is false if the client [is not
+    /// live](ClientHealth::is_live), or the nomination has failed. It stays true without a leader,
+    /// or without a server.
     pub const fn is_live(&self) -> bool {
         self.client.is_live() && !matches!(self.nominee, NomineeHealth::Ended(EndReason::Failed(_)))
     }
 
-    /// Whether the nominee takes part in the election, and that has a leader as far as it knows: the
-    /// answer to a readiness probe. While it is false, *take the process out of service*, and do not
-    /// restart it.
+    /// Returns whether the nominee takes part in the election, and knows of a leader: the answer to
+    /// a readiness probe. While it is false, *take the process out of service*, and do not restart
+    /// it.
     ///
-    /// As [`is_ready_within`](Self::is_ready_within) the session timeout, which take-overs stay below.
+    /// It is [`is_ready_within`](Self::is_ready_within) the session timeout, because take-overs are
+    /// faster than that.
     pub fn is_ready(&self) -> bool {
         self.is_ready_within(self.session_timeout)
     }
 
-    /// Whether the client [is ready](ClientHealth::is_ready), the nomination goes on, and it has known of
-    /// no leader for `longest` at most. A leader whose lease has lapsed is not ready.
+    /// Returns whether the client [is ready](ClientHealth::is_ready), the nomination goes on, and
+    /// it has known of no leader for at most `longest`. A leader with a lapsed lease is not ready.
     pub fn is_ready_within(&self, longest: Duration) -> bool {
         self.client.is_ready()
             && match &self.nominee {
@@ -285,7 +289,7 @@ impl fmt::Display for NominationHealth {
 }
 
 impl Client {
-    /// How the client is at this moment, for liveness and readiness probes.
+    /// Returns the present health of the client, for liveness and readiness probes.
     ///
     /// Waits for nothing and does no IO: it answers from any thread, also while the runtime of the client
     /// is blocked, and then says so. That the client's task stands still shows
@@ -350,8 +354,7 @@ mod tests {
         assert!(!of(NomineeHealth::Ended(failed)).is_live());
     }
 
-    /// A call that holds the hub's lock for ever keeps the driver from its turns, and not this one from an
-    /// answer.
+    /// A call that holds the hub's lock for ever stops the driver, and must not stop this answer.
     #[test]
     fn a_lock_that_is_held_shows_as_a_stall() {
         let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -361,7 +364,7 @@ mod tests {
             .unwrap();
         let client = {
             let _entered = runtime.enter();
-            // No server is there; the attempts to connect make the driver due again and again.
+            // No server is there. The attempts to connect make the driver due again and again.
             let builder = Client::builder("127.0.0.1:1");
             builder.session_timeout(Duration::from_secs(2)).start().unwrap()
         };

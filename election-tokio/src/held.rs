@@ -1,4 +1,4 @@
-//! What is held by an own znode while the lease is proved: a leadership, a lock.
+//! A holding: a leadership or a lock, held by a znode while the lease is proved.
 
 mod tenure;
 mod transaction;
@@ -17,29 +17,30 @@ pub use transaction::GuardedTransaction;
 
 use crate::client::Client;
 
-/// Something held, and lost for a reason of this type.
+/// A holding that is lost for a reason of this type.
 #[derive(Clone, Debug)]
 pub(crate) struct Held<R> {
     pub(crate) client: Client,
-    /// The path of the own znode as the client says it.
+    /// The path of the znode, as the client calls it.
     pub(crate) path: String,
     pub(crate) tenure: Arc<Tenure<R>>,
 }
 
 impl<R: Copy + Send + Sync + fmt::Debug + 'static> Held<R> {
-    /// The same, held from here on by another znode beside the former one.
+    /// Continues the holding by another znode beside the former one.
     pub(crate) fn by(self, tenure: Arc<Tenure<R>>) -> Self {
         let Self { client, path, tenure: former } = self;
         let parent = path.strip_suffix(&*former.znode.text()).unwrap_or_default();
         Self { client, path: format!("{parent}{}", tenure.znode), tenure }
     }
 
-    /// Asks the clock first. Takes no lock.
+    /// Returns whether it is held. It reads the clock first, and takes no lock.
     pub(crate) fn is_valid(&self) -> bool {
         self.client.shared().holds_lease() && self.tenure.lost().is_none()
     }
 
-    /// The lease deadline, on tokio's clock; `None` if that has passed, or it is over.
+    /// Returns the lease deadline, on tokio's clock; `None` if it has passed, or the holding is
+    /// over.
     pub(crate) fn valid_until(&self) -> Option<Instant> {
         let shared = self.client.shared();
         shared.clock.notice_sleep();
@@ -48,7 +49,7 @@ impl<R: Copy + Send + Sync + fmt::Debug + 'static> Held<R> {
             .then(|| shared.clock.to_tokio(deadline))
     }
 
-    /// The time to the lease deadline.
+    /// Returns the time to the lease deadline.
     pub(crate) fn remaining(&self) -> Duration {
         let shared = self.client.shared();
         shared.clock.notice_sleep();
@@ -69,7 +70,7 @@ impl<R: Copy + Send + Sync + fmt::Debug + 'static> Held<R> {
         let mut lost = pin!(self.lost());
         core::future::poll_fn(|cx| {
             if self.tenure.lost().is_none() && !self.client.shared().holds_lease() {
-                // The driver has not come round to it yet.
+                // The driver may not have handled it yet.
                 self.client.shared().check_lease();
             }
             if let Poll::Ready(reason) = lost.as_mut().poll(cx) {
@@ -80,7 +81,7 @@ impl<R: Copy + Send + Sync + fmt::Debug + 'static> Held<R> {
         .await
     }
 
-    /// Starts a transaction that is applied only while the own znode stands.
+    /// Starts a transaction that is applied only while the znode stands.
     pub(crate) fn transaction(&self) -> GuardedTransaction {
         let tenure = Arc::clone(&self.tenure);
         GuardedTransaction::new(&self.client, &self.path, tenure)

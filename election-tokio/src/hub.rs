@@ -1,8 +1,8 @@
-//! What the driver task and the handles work on: the host of the client's sessions, and what waits for
-//! something of it.
+//! The state that the driver task and the handles work on: the host of the client's sessions, and
+//! the callers that wait for it.
 //!
-//! A request is encoded where it is made and a reply is decoded where it is awaited; the task in
-//! between only moves bytes, so a request costs no task of its own, no channel and no allocation.
+//! A request is encoded where it is made, and a reply is decoded where it is awaited. The task in
+//! between only moves bytes, so a request costs no task, no channel and no allocation of its own.
 
 mod calls;
 mod dispatch;
@@ -48,7 +48,7 @@ pub(crate) struct Hub {
     pub(crate) connection: Sender<ConnectionState>,
     observer: ConnectionObserver,
     vitals: Arc<Vitals>,
-    /// Of lines about the connection, and about heartbeats.
+    /// Limits the lines about the connection, and about heartbeats.
     repeats: Repeats,
     /// Why the transport failed last, for the report of the failed attempt.
     transport_error: Option<io::Error>,
@@ -61,7 +61,7 @@ pub(crate) struct Hub {
     sole: SoleRecipes,
 }
 
-/// What limits the lines of each kind.
+/// The limits for the lines of each kind.
 #[derive(Debug)]
 struct Repeats {
     connection: RepeatLimit,
@@ -97,7 +97,7 @@ enum Change {
 impl Hub {
     /// # Errors
     ///
-    /// An identity that no server would read.
+    /// An identity that no server would accept.
     fn new(mut settings: Settings, servers: Servers, now: Instant) -> Result<Self, SubmitError> {
         settings.session.servers = servers.count();
         let outage = Outage::new(settings.session.session_timeout);
@@ -128,23 +128,24 @@ impl Hub {
         })
     }
 
-    /// The time for the next step, by what the clock showed just now: no step comes before the last one.
+    /// Returns the time for the next step, by the clock's last reading. No step comes before the
+    /// last one.
     fn reading(&mut self, now: Instant) -> Instant {
         self.last_reading = self.last_reading.max(now);
         self.last_reading
     }
 
-    /// The time of the last step that read the clock.
+    /// Returns the time of the last step that read the clock.
     const fn last_reading(&self) -> Instant {
         self.last_reading
     }
 
-    /// What tells the health of the client.
+    /// Returns the health of the client.
     pub(crate) const fn vitals(&self) -> &Arc<Vitals> {
         &self.vitals
     }
 
-    /// For the driver: whom to wake when something is submitted from now on.
+    /// Registers the driver's waker, to be woken when something is submitted from now on.
     pub(crate) fn driver_sleeps(&mut self, waker: &Waker) {
         self.driver = DriverState::Asleep(waker.clone());
         self.change = Change::Requests;
@@ -176,7 +177,7 @@ impl Hub {
         self.host.handle_closed(now);
     }
 
-    /// What the driver is to do with its transport.
+    /// Returns a command for the driver's transport.
     pub(crate) fn poll_transport(&mut self) -> Option<TransportCommand> {
         let command = self.host.poll_transport();
         if let Some(TransportCommand::Disconnect) = command {
@@ -186,20 +187,20 @@ impl Hub {
         command
     }
 
-    /// Drops it once the lock is released: an error of a user's may run anything then.
+    /// Drops an error once the lock is released: an error of the user's may run anything then.
     fn retire<T: fmt::Debug + Send + 'static>(&mut self, error: Option<T>) {
         if let Some(error) = error {
             self.unlocked.retired.push(Box::new(error));
         }
     }
 
-    /// A server that the session wants to be asked whether it takes writes.
+    /// Returns a server to ask whether it takes writes.
     pub(crate) fn poll_probe(&mut self) -> Option<(ServerIndex, ServerAddress)> {
         let index = self.host.poll_probe()?;
         Some((index, self.servers.address(index)?))
     }
 
-    /// How many connections there were: it stays the same for as long as one lasts.
+    /// Returns how many connections there were. It stays the same while one lasts.
     pub(crate) const fn connections(&self) -> u64 {
         self.connections
     }
@@ -214,8 +215,9 @@ impl Hub {
         self.host.stand(now, seat, site)
     }
 
-    /// Adds a recipe that a session can have one of at a node: its names do not tell its znode from that of
-    /// another. `None` while there is one, also while that removes its znode.
+    /// Adds a recipe of which a session can have only one at a node, because its names do not tell
+    /// its znode from another's. Returns `None` while there is one, even while that one removes its
+    /// znode.
     pub(crate) fn stand_alone(
         &mut self,
         now: Instant,
@@ -231,18 +233,18 @@ impl Hub {
         Some(key)
     }
 
-    /// A recipe of this type, to take note of what its user wants; until it is over.
+    /// Returns a recipe of this type, to note its user's wishes; until it is over.
     pub(crate) fn recipe_mut<R: 'static>(&mut self, key: RecipeKey) -> Option<&mut R> {
         let (seat, _) = self.host.recipe_mut(key)?;
         seat.recipe_mut().downcast_mut()
     }
 
-    /// Drops a watch of the caller's.
+    /// Drops a watch of the caller.
     pub(crate) fn forget_watch(&mut self, now: Instant, watch: CallerWatch) {
         self.host.forget(now, watch);
     }
 
-    /// Takes in a list of servers.
+    /// Replaces the list of servers.
     pub(crate) fn replace_servers(&mut self, now: Instant, list: Vec<ServerAddress>) {
         if list.is_empty() {
             return self.keep_servers(now, SharedError::new("the source names none"));
@@ -256,7 +258,8 @@ impl Hub {
         }
     }
 
-    /// The source gave no list of servers: the attempts go on with the last one, if there is one.
+    /// Notes that the source gave no list of servers. The attempts go on with the last one, if
+    /// there is one.
     pub(crate) fn keep_servers(&mut self, now: Instant, reason: SharedError) {
         let entry = Entry::NoServers { reason: reason.clone() };
         let left_out = self.repeats.servers.note(now, entry, &mut self.unlocked.journal);
@@ -268,13 +271,13 @@ impl Hub {
         }
     }
 
-    /// Gives the session up. No nominee of this client leads from here on: one that goes on with the
-    /// ticket may.
+    /// Gives the session up. No nominee of this client leads from here on: one that continues with
+    /// the ticket may.
     pub(crate) fn detach(&mut self, now: Instant) -> Option<SessionTicket> {
         self.host.detach(now)
     }
 
-    /// Gives back memory that is not in use, as after a burst of requests.
+    /// Frees unused memory, as after a burst of requests.
     pub(crate) fn shrink_to_fit(&mut self) {
         self.host.shrink_to_fit();
         self.calls.shrink_to_fit();
@@ -282,7 +285,7 @@ impl Hub {
         self.unlocked.shrink_to_fit();
     }
 
-    /// Whether the client is over.
+    /// Returns how the client ended, if it has.
     pub(crate) fn ended(&self) -> Option<SessionEnd> {
         self.host.ended()
     }

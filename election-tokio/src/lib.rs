@@ -4,7 +4,7 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
-// Enums and structs of this crate may grow: they are `#[non_exhaustive]`, but for errors of a single
+// Enums and structs of this crate may grow: they are `#[non_exhaustive]`, except errors of a single
 // case.
 
 pub mod acl;
@@ -105,7 +105,8 @@ pub mod ensemble {
     };
 }
 
-/// What formats are made of, for one of your own, and what they make of the children of a node.
+/// The parts of formats, to make one of your own, and the results of applying a format to the
+/// children of a node.
 pub mod format {
     pub use election_core::{
         Child, Downgrade, IdInName, Label, Layout, LayoutError, Recovery, Revocation,

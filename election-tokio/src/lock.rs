@@ -28,16 +28,17 @@ use crate::acl::Acls;
 use crate::client::Client;
 use crate::site::site;
 
-/// A lock, held at a path; made by [`Client::lock`], [`Client::read_lock`] and [`Client::write_lock`].
+/// A lock, held at a path; made by [`Client::lock`], [`Client::read_lock`] and
+/// [`Client::write_lock`].
 ///
-/// Clients that wait for it get it in the order in which they asked. Each is woken once it is its turn,
-/// and only then. Dropping the future that waits gives the place up.
+/// Clients get it in the order in which they asked. Each waiter wakes only when it is its turn.
+/// Dropping the future that waits gives up the place.
 ///
-/// It is not reentrant: a task that asks for it again while it holds it waits for itself. The lock is
-/// held by a session, which knows of no tasks; pass the [guard](LockGuard) on instead.
+/// It is not reentrant: a task that asks for it again while holding it waits for itself. A session
+/// holds the lock, and knows of no tasks; pass the [guard](LockGuard) on instead.
 ///
-/// Nothing that runs on one machine can know for sure that no other machine has got the lock by the
-/// time its next write arrives. What is promised, and by what, is said at [`LockGuard`].
+/// No process can know for sure that no other machine has got the lock by the time its next write
+/// arrives. [`LockGuard`] says what is promised, and under which conditions.
 #[derive(Clone)]
 #[must_use = "a lock does nothing until it is asked for"]
 pub struct Lock {
@@ -46,25 +47,26 @@ pub struct Lock {
     data: Bytes,
     acls: Acls,
     options: LockOptions,
-    /// Shared by all contenders that are made alike.
+    /// Shared by all contenders with the same settings.
     site: OnceLock<Arc<Site>>,
 }
 
 impl Client {
-    /// A lock that one client holds at a time, in the format of Curator's `InterProcessMutex`.
+    /// Returns a lock that one client holds at a time, in the format of Curator's
+    /// `InterProcessMutex`.
     pub fn lock(&self, path: &str) -> Lock {
         Lock::new(self.clone(), path, LockOptions::exclusive())
     }
 
-    /// The lock of a reader, which is held together with other readers, in the format of Curator's
-    /// `InterProcessReadWriteLock`. A reader waits for the writers that have asked before it, so that
-    /// readers do not keep a writer from its turn.
+    /// Returns the lock of a reader, which several readers hold together, in the format of
+    /// Curator's `InterProcessReadWriteLock`. A reader waits for the writers that have asked before
+    /// it, so readers do not keep a writer from its turn.
     pub fn read_lock(&self, path: &str) -> Lock {
         Lock::new(self.clone(), path, LockOptions::read())
     }
 
-    /// The lock of a writer, which is held alone: the counterpart of [`Client::read_lock`] at the same
-    /// path.
+    /// Returns the lock of a writer, which is held alone: the counterpart of [`Client::read_lock`]
+    /// at the same path.
     pub fn write_lock(&self, path: &str) -> Lock {
         Lock::new(self.clone(), path, LockOptions::write())
     }
@@ -76,44 +78,45 @@ impl Lock {
         Self { client, path, data, acls: Acls::open(), options, site: OnceLock::new() }
     }
 
-    /// The data of the contender's znode, for others to see: by convention its name.
+    /// Sets the data of the contender's znode: by convention its name.
     pub fn data(mut self, data: impl Into<Bytes>) -> Self {
         (self.data, self.site) = (data.into(), OnceLock::new());
         self
     }
 
-    /// The access list of the contender's znode, and of the lock's node and its ancestors where they
-    /// have to be created (default: every client may do everything).
+    /// Sets the access list of the contender's znode, and of the lock's node and its ancestors if
+    /// they have to be created (default: every client may do everything).
     pub fn acls(mut self, acls: Acls) -> Self {
         (self.acls, self.site) = (acls, OnceLock::new());
         self
     }
 
-    /// What follows when the lock's node does not exist (default: it is created as a persistent znode).
+    /// Sets what happens if the lock's node does not exist (default: it is created as a persistent
+    /// znode).
     pub fn node(mut self, node: ElectionNode) -> Self {
         (self.options.node, self.site) = (node, OnceLock::new());
         self
     }
 
-    /// How the contenders are called: all that contend for one lock have to have one format.
+    /// Sets the format of the contenders' names: all contenders for one lock need the same one.
     ///
     /// In [`Format::zookeeper_write_lock`], [`Format::leader_election_support`] and
-    /// [`Format::go_leaderelection`] no name tells one contender of a session from another: a client has
-    /// one at a path, and asks again once the znode of the one before is gone, which
-    /// [`LockGuard::release`] waits for. The data is the format's where it prescribes that.
+    /// [`Format::go_leaderelection`] no name tells one contender of a session from another. There a
+    /// client has one contender at a path, and may ask again once its last znode is gone, which
+    /// [`LockGuard::release`] waits for. If the format prescribes the data, that is used.
     pub fn format(mut self, format: Format) -> Self {
         self.options.format = format;
         self
     }
 
-    /// Waits until the lock is held. Lost connections and expired sessions do not end the wait; after an
-    /// expired session it goes on at the end of the queue.
+    /// Waits until the lock is held. Lost connections and expired sessions do not end the wait;
+    /// after an expired session it goes on at the end of the queue.
     ///
-    /// Cancel safe: dropping the future gives the place in the queue up, or the lock.
+    /// Cancel safe: dropping the future gives up the place in the queue, or the lock.
     ///
     /// # Errors
     ///
-    /// [`LockError`]: what waiting does not repair.
+    /// [`LockError`]: waiting does not repair it.
     pub async fn lock(&self) -> Result<LockGuard, LockError> {
         loop {
             if let Some(guard) = self.acquire(WhenBusy::Wait).await? {
@@ -122,8 +125,8 @@ impl Lock {
         }
     }
 
-    /// Waits until the lock is held, or the deadline has passed: then `None`. The place in the queue is
-    /// given up by then, and its znode deleted in the background.
+    /// Waits until the lock is held, until the deadline at most; then returns `None`. The place in
+    /// the queue is given up by then, and its znode deleted in the background.
     ///
     /// Cancel safe, as [`Lock::lock`].
     ///
@@ -137,8 +140,9 @@ impl Lock {
         }
     }
 
-    /// Takes the lock if it is free; `None` if it is not, with nothing left of the attempt. It may be
-    /// found held that has just become free, since servers lag. Without a connection this waits for one.
+    /// Takes the lock if it is free; otherwise returns `None`, and leaves nothing behind. Servers
+    /// may be behind, so a lock that has just become free may count as held. Without a connection
+    /// this waits for one.
     ///
     /// Cancel safe, as [`Lock::lock`].
     ///

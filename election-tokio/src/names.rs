@@ -20,8 +20,8 @@ use crate::group::{Group, GroupWatch, Membership};
 use crate::path::child_path;
 use crate::site::random;
 
-/// The names below a path, each of which one registrar has at most; made by [`Client::names`]. A name is
-/// a znode, and what it stands for its data.
+/// The names below a path; made by [`Client::names`]. Each name has at most one registration. A
+/// name is a znode, and its value is the znode's data.
 #[derive(Clone)]
 #[must_use = "names do nothing until they are asked for something"]
 pub struct Names {
@@ -31,14 +31,14 @@ pub struct Names {
 }
 
 impl Client {
-    /// The names below a path.
+    /// Returns the names below a path.
     pub fn names(&self, path: &str) -> Names {
         Names { client: self.clone(), path: path.to_owned(), acls: Acls::open() }
     }
 }
 
 impl Names {
-    /// The access list of the znode of a name, and of the node and its ancestors where they have to be
+    /// Sets the access list of a name's znode, and of the node and its ancestors if they have to be
     /// created (default: every client may do everything).
     pub fn acls(mut self, acls: Acls) -> Self {
         self.acls = acls;
@@ -50,16 +50,16 @@ impl Names {
         group.when_taken(WhenTaken::GiveUp)
     }
 
-    /// Registers a name for as long as the client lives, over expired sessions: it is a member of a
-    /// group, which gives up where its name is taken. [`Membership::leave`] unregisters it, and so does
-    /// dropping it; nothing else's is ever deleted.
+    /// Registers a name for as long as the client lives, over expired sessions. The registration is
+    /// a member of a group, which gives up if its name is taken. [`Membership::leave`] unregisters
+    /// it, and so does dropping it; it never deletes another registration.
     ///
-    /// Cancel safe: dropping the future unregisters it, in the background.
+    /// Cancel safe: dropping the future unregisters the name, in the background.
     ///
     /// # Errors
     ///
-    /// [`RegisterError::NameTaken`], also later: after an expired session another registrar may be
-    /// faster, which [`Membership::state`] tells.
+    /// [`RegisterError::NameTaken`]. It may also come later: after an expired session another
+    /// registrar may be faster, which [`Membership::state`] shows.
     pub async fn register(
         &self,
         name: &str,
@@ -68,14 +68,15 @@ impl Names {
         Ok(self.group().join_as(name, data).await?)
     }
 
-    /// Registers a name until it is [given back](PersistentName::unregister), whatever becomes of this
-    /// client.
+    /// Registers a name until it is [given back](PersistentName::unregister), whatever happens to
+    /// this client.
     ///
-    /// Cancel safe: the name may be registered all the same.
+    /// Cancel safe: the name may still be registered.
     ///
     /// # Errors
     ///
-    /// [`RegisterError::NameTaken`]; where a reply is lost it is found out whose it is.
+    /// [`RegisterError::NameTaken`]. If a reply is lost, this finds out which registration has the
+    /// name.
     pub async fn register_persistent(
         &self,
         name: &str,
@@ -87,13 +88,13 @@ impl Names {
         Ok(registration)
     }
 
-    /// A persistent registration of which the id is known: that of an earlier process, say.
+    /// Returns a persistent registration with a known id: that of an earlier process, for example.
     pub fn persistent(&self, name: &str, id: NomineeId) -> PersistentName {
         PersistentName::of(&self.client, &self.path, name, id)
     }
 
-    /// What a name stands for, if it is registered: what a server knows, which may lag behind. Without a
-    /// connection this waits for one.
+    /// Reads the value of a name, if it is registered, as one server knows it; it may be out of
+    /// date. Without a connection this waits for one.
     ///
     /// Cancel safe: nothing is changed.
     ///
@@ -115,7 +116,7 @@ impl Names {
         }
     }
 
-    /// Watches all names, as those of a group.
+    /// Watches all names, as the members of a group.
     ///
     /// # Panics
     ///

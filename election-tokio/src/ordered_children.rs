@@ -11,7 +11,7 @@ use crate::client::Client;
 use crate::error::{Error, ErrorKind};
 use crate::path::child_path;
 
-/// Names of children, and what each of them says besides its number.
+/// Names of children, with what each says besides its number.
 #[derive(Debug)]
 pub(crate) struct OrderedChildren<X> {
     client: Client,
@@ -19,26 +19,26 @@ pub(crate) struct OrderedChildren<X> {
     names: vec::IntoIter<(Sequence, X, String)>,
 }
 
-/// A child, as it was when it was read.
+/// A child, as it was read.
 #[derive(Debug)]
 pub(crate) struct OrderedChild<X> {
     pub(crate) name: String,
     pub(crate) sequence: Sequence,
-    /// What its name says besides.
+    /// What its name says besides its number.
     pub(crate) said: X,
     pub(crate) data: Bytes,
     pub(crate) stat: Stat,
 }
 
 impl<X: Ord> OrderedChildren<X> {
-    /// Lists the children that `placed` gives a place; a node that does not exist has none. Those of one
-    /// number are in the order of what their names say.
+    /// Lists the children to which `placed` gives a place; a missing node has none. Children with
+    /// the same number are in the order of what their names say.
     ///
     /// Cancel safe: nothing is changed.
     ///
     /// # Errors
     ///
-    /// Those of [`Client::get_children`], but for a node that does not exist.
+    /// Those of [`Client::get_children`], except that of a missing node.
     pub(crate) async fn list(
         client: &Client,
         path: &str,
@@ -61,13 +61,13 @@ impl<X: Ord> OrderedChildren<X> {
 }
 
 impl<X> OrderedChildren<X> {
-    /// Reads the next child; one that has gone meanwhile is passed over. `None` after the last one.
+    /// Reads the next child; `None` after the last one. It passes over a child that has gone.
     ///
-    /// Cancel safe: the child that was being read is passed over then.
+    /// Cancel safe: the child that was being read is then passed over.
     ///
     /// # Errors
     ///
-    /// Those of [`Client::get_data`], but for what is not there.
+    /// Those of [`Client::get_data`], except that of a missing znode.
     pub(crate) async fn next(&mut self) -> Result<Option<OrderedChild<X>>, Error> {
         for (sequence, said, name) in self.names.by_ref() {
             match self.client.get_data(&child_path(&self.path, &name)).await {
@@ -81,7 +81,7 @@ impl<X> OrderedChildren<X> {
         Ok(None)
     }
 
-    /// How many were listed and not read yet.
+    /// Returns how many were listed and not read yet.
     pub(crate) fn remaining(&self) -> usize {
         self.names.len()
     }
@@ -90,8 +90,9 @@ impl<X> OrderedChildren<X> {
     ///
     /// # Errors
     ///
-    /// Those of [`OrderedChildren::next`], and [`ErrorKind::ReplyTooLarge`] if the data of all together is above
-    /// what the client keeps of one reply: participants decide how much they write.
+    /// Those of [`OrderedChildren::next`], and [`ErrorKind::ReplyTooLarge`] if the data of all
+    /// children is above what the client keeps of one reply: participants decide how much they
+    /// write.
     pub(crate) async fn read_all(&mut self) -> Result<Vec<OrderedChild<X>>, Error> {
         let limit = self.client.shared().max_reply;
         let (mut all, mut length) = (Vec::new(), 0);

@@ -1,4 +1,4 @@
-//! Queues: items that are put by many, and taken by one each.
+//! Queues: many clients put items, and each item is taken by one.
 
 mod claimed;
 mod error;

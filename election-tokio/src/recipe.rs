@@ -1,8 +1,8 @@
-//! Recipes of one's own on a client's sessions.
+//! Recipes of your own on a client's sessions.
 //!
-//! A recipe is a state machine that implements [`Recipe`]: it is told what happens, and commands what
-//! is to be asked of the server. [`Client::stand`] carries that out, over lost connections and expired
-//! sessions, and tells what the recipe has to tell. The elections of this crate are made so.
+//! A recipe is a state machine that implements [`Recipe`]: it takes events, and commands requests
+//! to the server. [`Client::stand`] executes these, over lost connections and expired sessions, and
+//! reports the notices of the recipe. The elections of this crate work this way.
 
 use core::fmt;
 use core::future::poll_fn;
@@ -24,37 +24,38 @@ use crate::client::Client;
 use crate::hub::{Face, Seat, Unlocked};
 use crate::path::PathError;
 
-/// A recipe that stands on a client's sessions. Dropping it withdraws the recipe, which then goes on
-/// until nothing of it is left.
+/// A recipe that stands on a client's sessions. Dropping it withdraws the recipe, which then goes
+/// on until nothing of it is left.
 pub struct Standing<N> {
     client: Client,
     key: RecipeKey,
     queue: Arc<Queue<N>>,
 }
 
-/// What a recipe has to tell its user.
+/// An update of a recipe for its user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RecipeUpdate<N> {
-    /// What the machine says.
+    /// A notice of the machine.
     Notice(N),
-    /// What the recipe stands for is held, and the lease is proved.
+    /// The recipe holds what it stands for, and the lease is proved.
     Granted {
-        /// The `czxid` of the znode that it is held by.
+        /// The `czxid` of the znode that holds it.
         token: Token,
     },
-    /// What was granted is over.
+    /// A grant is over.
     GrantEnded {
         /// Its token.
         token: Token,
     },
-    /// The recipe is over; it has nothing more to tell.
+    /// The recipe is over. This is the last update.
     Over(RecipeEnd),
 }
 
 impl Client {
-    /// Lets a recipe stand at this node, until it is over, or its [`Standing`] is dropped. What it
-    /// creates everyone may do everything with, and has no data but what the recipe gives.
+    /// Lets a recipe stand at this node, until it is over, or its [`Standing`] is dropped. Every
+    /// client may do everything with the znodes that it creates. They have no data but those of the
+    /// recipe.
     ///
     /// # Errors
     ///
@@ -67,7 +68,7 @@ impl Client {
         Ok(self.stand_at(site, recipe))
     }
 
-    /// The same at a site.
+    /// Lets a recipe stand at a site.
     pub(crate) fn stand_at<R>(&self, site: Arc<Site>, recipe: R) -> Standing<R::Notice>
     where
         R: Recipe<Notice: fmt::Debug + Send> + fmt::Debug + Send + 'static,
@@ -81,20 +82,19 @@ impl Client {
 }
 
 impl<N> Standing<N> {
-    /// Waits for what the recipe has to tell next. `None` after [`RecipeUpdate::Over`].
+    /// Waits for the next update of the recipe. Returns `None` after [`RecipeUpdate::Over`].
     ///
     /// Cancel safe: nothing is lost.
     pub async fn next(&mut self) -> Option<RecipeUpdate<N>> {
         poll_fn(|cx| self.queue.poll(cx)).await
     }
 
-    /// Makes the recipe give up, whatever it is doing. What was granted is over with this call.
+    /// Makes the recipe give up, whatever it is doing. A grant is over with this call.
     pub fn withdraw(&self) {
         self.client.shared().with(|hub, now| hub.host.withdraw(now, self.key));
     }
 
-    /// Sets, or with `None` takes back, the time at which the recipe is fed
-    /// [`Event::Deadline`].
+    /// Sets, or with `None` removes, the time at which the recipe is fed [`Event::Deadline`].
     pub fn set_deadline(&self, deadline: Option<Instant>) {
         let deadline = deadline.map(|at| self.client.shared().clock.to_session(at));
         self.client.shared().with(|hub, _| hub.host.set_deadline(self.key, deadline));
@@ -113,7 +113,8 @@ impl<N> fmt::Debug for Standing<N> {
     }
 }
 
-/// What was not taken yet. Its lock is held for single steps, under which nothing of a user's runs.
+/// Updates that were not taken yet. Its lock is held only for single steps, in which no user code
+/// runs.
 #[derive(Debug)]
 struct Queue<N>(Mutex<Untaken<N>>);
 
@@ -152,7 +153,7 @@ impl<N> Queue<N> {
     }
 
     fn poll(&self, cx: &Context<'_>) -> Poll<Option<RecipeUpdate<N>>> {
-        // Cloned outside of the lock, and what it replaces is dropped there, too.
+        // The waker is cloned outside of the lock, and the replaced one is dropped there, too.
         let waker = cx.waker().clone();
         let mut untaken = self.lock();
         match (untaken.told.pop_front(), untaken.has_ended) {
@@ -168,7 +169,7 @@ impl<N> Queue<N> {
     }
 }
 
-/// Shows a recipe to its user, as a queue of what it has to tell.
+/// Shows a recipe to its user, as a queue of its updates.
 struct QueueFace<R: Recipe> {
     queue: Arc<Queue<R::Notice>>,
     recipe: PhantomData<fn() -> R>,

@@ -1,4 +1,4 @@
-//! SASL mechanisms, and where their exchange stands.
+//! SASL mechanisms, and the progress of their exchange.
 
 use core::fmt;
 use core::future::Future;
@@ -21,35 +21,35 @@ pub use gssapi::Gssapi;
 pub use zk_session::DigestMd5;
 pub use zk_session::{SaslFailure, Secret};
 
-/// The client's side of a SASL mechanism, with what it needs to prove who the client is.
+/// The client's side of a SASL mechanism, with the credentials that prove the client's identity.
 ///
-/// ZooKeeper does not negotiate mechanisms: client and server have to be set up for the same one.
-/// A mechanism with user and password, `DigestMd5`, is behind the feature `sasl-digest-md5`.
+/// ZooKeeper does not negotiate mechanisms: client and server have to be set up for the same one. A
+/// mechanism with user and password, `DigestMd5`, is behind the feature `sasl-digest-md5`.
 pub trait SaslMechanism: fmt::Debug + Send + Sync + 'static {
-    /// Begins an exchange with `server`: on each connection, before anything else. A mechanism in
-    /// which the server has the first word sends it an empty token.
+    /// Begins an exchange with `server`: on each connection, before anything else. If the server
+    /// has to begin, the mechanism sends an empty token.
     fn begin(&self, server: &ServerAddress) -> SaslStepping;
 }
 
-/// A step on its way. It may take its time, to ask a key distribution centre, say; the client drops
-/// it when the session gives the connection up: the whole exchange may take a third of the session
-/// timeout divided by the number of servers, and three seconds at most.
+/// A step in progress. It may take its time, for example to ask a key distribution centre. The
+/// client drops it when the session gives the connection up: the whole exchange may take a third of
+/// the session timeout divided by the number of servers, and three seconds at most.
 pub type SaslStepping = Pin<Box<dyn Future<Output = Result<SaslStep, SaslError>> + Send>>;
 
-/// What follows the server's answer to a token.
+/// The code that handles the server's answer to a token.
 pub type SaslContinuation = Box<dyn FnOnce(Bytes) -> SaslStepping + Send>;
 
-/// What the mechanism does next.
+/// The next act of the mechanism.
 #[non_exhaustive]
 pub enum SaslStep {
-    /// Sends a token, and goes on with the server's answer.
+    /// Sends a token, and continues with the server's answer.
     Send {
         /// The token.
         token: Secret,
-        /// What follows.
+        /// The continuation.
         then: SaslContinuation,
     },
-    /// Sends the last token. Only for a mechanism to which the server has proved itself by then:
+    /// Sends the last token. Use it only if the server has proved itself to the mechanism by then:
     /// a server that takes no part in SASL confirms any last token.
     SendLast(Secret),
     /// The server's last token completed the exchange.
@@ -57,7 +57,7 @@ pub enum SaslStep {
 }
 
 impl SaslStep {
-    /// Sends `token`, and goes on with `then`.
+    /// Sends `token`, and continues with `then`.
     pub fn send<F, S>(token: Secret, then: F) -> Self
     where
         F: FnOnce(Bytes) -> S + Send + 'static,
@@ -84,8 +84,8 @@ pub enum SaslError {
     /// Trying again would change nothing: the client ends.
     #[error(transparent)]
     Failed(#[from] SaslFailure),
-    /// It may work later, or with another server: the connection is given up, and the client
-    /// connects again.
+    /// It may work later, or with another server. The client gives the connection up, and connects
+    /// again.
     #[error("SASL is not available: {0}")]
     Unavailable(#[from] io::Error),
 }
@@ -113,7 +113,7 @@ impl Exchange {
         }
     }
 
-    /// The next step, once it is there.
+    /// Returns the next step, once it is ready.
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Answer, SaslError>> {
         let Self::Stepping(step) = self else {
             return Poll::Pending;
@@ -133,7 +133,7 @@ impl Exchange {
     }
 }
 
-/// What the session is told: like [`zk_session::SaslAnswer`], but owned.
+/// An answer to the session: like [`zk_session::SaslAnswer`], but owned.
 pub(crate) enum Answer {
     Token(Secret),
     LastToken(Secret),

@@ -20,10 +20,10 @@ use crate::site::site;
 
 /// A semaphore at a path, with a number of permits; made by [`Client::semaphore`].
 ///
-/// Clients that wait for a permit get one in the order in which they asked. Dropping the future that
-/// waits gives the place up.
+/// Clients get permits in the order in which they asked. Dropping the future that waits gives up
+/// the place.
 ///
-/// Each permit is an acquisition of its own, also where one client holds several.
+/// Each permit is acquired by itself, even if one client holds several.
 ///
 /// ```no_run
 /// # async fn sweep() {}
@@ -48,8 +48,9 @@ pub struct Semaphore {
 }
 
 impl Client {
-    /// A semaphore with this number of permits, in the layout of Curator's `InterProcessSemaphoreV2`. The
-    /// number is not kept at the path: all clients of a semaphore have to say the same one.
+    /// Returns a semaphore with this number of permits, in the layout of Curator's
+    /// `InterProcessSemaphoreV2`. The number is not kept at the path, so all clients of a semaphore
+    /// have to give the same one.
     pub fn semaphore(&self, path: &str, permits: NonZeroU32) -> Semaphore {
         Semaphore {
             client: self.clone(),
@@ -62,21 +63,23 @@ impl Client {
 }
 
 impl Semaphore {
-    /// The data of the contender's znodes, for others to see: by convention its name.
+    /// Sets the data of the contender's znodes: by convention its name.
     pub fn data(mut self, data: impl Into<Bytes>) -> Self {
         self.data = data.into();
         self
     }
 
-    /// The access list of the contender's znodes, and of the semaphore's node, its ancestors and the two
-    /// nodes below it where they have to be created (default: every client may do everything).
+    /// Sets the access list of the contender's znodes, and of the semaphore's node, its ancestors
+    /// and the two nodes below it if they have to be created (default: every client may do
+    /// everything).
     pub fn acls(mut self, acls: Acls) -> Self {
         self.acls = acls;
         self
     }
 
-    /// What follows when the semaphore's node does not exist (default: it is created as a persistent
-    /// znode). What is below it, `locks` and `leases`, is created in any case, with the same kind.
+    /// Sets what happens if the semaphore's node does not exist (default: it is created as a
+    /// persistent znode). The nodes below it, `locks` and `leases`, are created in any case, with
+    /// the same kind.
     pub fn node(mut self, node: ElectionNode) -> Self {
         self.options.node = node;
         self
@@ -85,11 +88,11 @@ impl Semaphore {
     /// Waits until a permit is held. Lost connections and expired sessions do not end the wait; after an
     /// expired session it goes on at the end of the queue.
     ///
-    /// Cancel safe: dropping the future gives the place in the queue up, or the permit.
+    /// Cancel safe: dropping the future gives up the place in the queue, or the permit.
     ///
     /// # Errors
     ///
-    /// [`LockError`]: what waiting does not repair.
+    /// [`LockError`]: waiting does not repair it.
     pub async fn acquire(&self) -> Result<Permit, LockError> {
         loop {
             if let Some(permit) = self.contend(WhenBusy::Wait).await? {
@@ -98,8 +101,8 @@ impl Semaphore {
         }
     }
 
-    /// Waits until a permit is held, or the deadline has passed: then `None`. The place in the queue is
-    /// given up by then, and its znodes deleted in the background.
+    /// Waits until a permit is held, until the deadline at most; then returns `None`. The place in
+    /// the queue is given up by then, and its znodes deleted in the background.
     ///
     /// Cancel safe, as [`Semaphore::acquire`].
     ///
@@ -113,9 +116,9 @@ impl Semaphore {
         }
     }
 
-    /// Takes a permit if one is free and no other client is taking or waiting for one; `None` otherwise,
-    /// with nothing left of the attempt. So of clients that try at one moment some may find none although
-    /// there are enough. Without a connection this waits for one.
+    /// Takes a permit if one is free and no other client is taking or waiting for one; otherwise
+    /// returns `None`, and leaves nothing behind. So if several clients try at one moment, some may
+    /// get none although there are enough. Without a connection this waits for one.
     ///
     /// Cancel safe, as [`Semaphore::acquire`].
     ///

@@ -1,4 +1,4 @@
-//! Where a recipe stands, and what only the operating system gives for it.
+//! Sites of recipes, and random bytes from the operating system.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use zk_session::ZnodePath;
 use crate::client::Client;
 use crate::error::SharedError;
 
-/// A site for a recipe that creates znodes with this data, and its node where that is missing.
+/// Makes a site for a recipe that creates znodes with this data, and its node if it is missing.
 pub(crate) fn site(
     client: &Client,
     path: &ZnodePath,
@@ -25,7 +25,7 @@ pub(crate) fn site(
     })
 }
 
-/// Random bytes.
+/// Returns random bytes.
 pub(crate) fn random<const N: usize>() -> Result<[u8; N], SharedError> {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes).map_err(SharedError::new)?;

@@ -1,4 +1,4 @@
-//! Where a client learns which servers there are.
+//! Sources of the list of servers.
 
 mod file;
 #[cfg(feature = "dns-srv")]
@@ -17,26 +17,26 @@ pub use zk_session::{ConnectString, ConnectStringError, ServerAddress};
 /// What [`ServerSource::servers`] returns.
 pub type Locating<'a> = Pin<Box<dyn Future<Output = io::Result<Vec<ServerAddress>>> + Send + 'a>>;
 
-/// Tells a client which servers there are at the moment.
+/// Tells a client the present servers.
 ///
-/// The client asks when it starts, when its connection is lost, and each time that it has tried all servers
-/// in vain. Meanwhile it goes on trying those of the last list. A source whose answers are expensive keeps
-/// them: one that reads records with a time to live, for that time.
+/// The client asks when it starts, when its connection is lost, and each time that it has tried all
+/// servers in vain. Meanwhile it goes on trying those of the last list. A source with expensive
+/// answers should keep them: for example, DNS records for their time to live.
 ///
-/// A source may fail, answer nothing, or take longer than ten seconds: the client keeps the last list, and
-/// [`ConnectFailure`](crate::ConnectFailure) says why.
+/// A source may fail, answer nothing, or take longer than ten seconds. The client then keeps the
+/// last list, and [`ConnectFailure`](crate::ConnectFailure) has the reason.
 ///
-/// Sources here: [`ServerFile`], `SrvRecords` (with the feature `dns-srv`), a closure by
-/// [`source_fn`], and a [`ConnectString`].
+/// This crate has these sources: [`ServerFile`], `SrvRecords` (with the feature `dns-srv`), a
+/// closure by [`source_fn`], and a [`ConnectString`].
 pub trait ServerSource: fmt::Debug + Send + Sync + 'static {
-    /// Lists the servers, in any order. The client resolves names anew for each attempt, so list names where
-    /// there are names.
+    /// Lists the servers, in any order. The client resolves names anew for each attempt, so list
+    /// names if there are any.
     ///
     /// A client that ends drops the future.
     fn servers(&self) -> Locating<'_>;
 }
 
-/// Always the same servers. The chroot is not looked at: it is the client's, not the servers'.
+/// Returns always the same servers. It ignores the chroot, which is the client's.
 impl ServerSource for ConnectString {
     fn servers(&self) -> Locating<'_> {
         let servers = Self::servers(self).cloned().collect();
@@ -44,7 +44,7 @@ impl ServerSource for ConnectString {
     }
 }
 
-/// A source that asks a function.
+/// Returns a source that calls a function.
 ///
 /// ```
 /// use election_tokio::{source::{ServerAddress, source_fn}, Client};

@@ -1,4 +1,4 @@
-//! What can be seen of the connection.
+//! The state of the connection and the session.
 
 use core::fmt;
 use core::time::Duration;
@@ -24,10 +24,10 @@ pub enum ConnectionState {
     Connected {
         /// The session.
         session: SessionId,
-        /// Its timeout as the server granted it, which may differ from the requested one.
+        /// Its timeout as the server granted it. It may differ from the requested one.
         timeout: Duration,
-        /// Whether the server is cut off from its ensemble and answers reads only. Its session may
-        /// be its own: then the next connection brings another one, without an
+        /// Whether the server is cut off from its ensemble and answers only reads. It may have made
+        /// a session of its own: then the next connection brings another one, without an
         /// [`Expired`](Self::Expired) in between.
         read_only: bool,
     },
@@ -38,19 +38,19 @@ pub enum ConnectionState {
         /// The last one of them.
         last_failure: Option<Arc<ConnectFailure>>,
     },
-    /// The session is over; a new one is being made.
+    /// The session is over, and a new one is being made.
     Expired {
-        /// Who said so.
+        /// What shows it.
         expiry: Expiry,
     },
-    /// The client is over.
+    /// The client has ended.
     Closed {
         /// How its session ended.
         end: SessionEnd,
     },
 }
 
-/// A sentence without a full stop, for logs and for a person: the words may change.
+/// Writes a sentence without a full stop, for logs and readers. The words may change.
 impl fmt::Display for ConnectionState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -92,7 +92,8 @@ fn attempts(
 }
 
 impl ConnectionState {
-    /// Gives back the failure that is not shown any more: an error of a user's, perhaps.
+    /// Records a failure, and returns the one that is not shown any more: it may be an error of the
+    /// user's.
     pub(crate) fn attempt_failed(
         &mut self,
         failure: Arc<ConnectFailure>,
@@ -111,7 +112,7 @@ impl ConnectionState {
         }
     }
 
-    /// Gives back the state before.
+    /// Records the loss, and returns the state before.
     pub(crate) fn connection_lost(&mut self) -> Self {
         core::mem::replace(self, Self::Suspended { failures: 0, last_failure: None })
     }
@@ -119,9 +120,9 @@ impl ConnectionState {
 
 /// An attempt to connect that failed.
 ///
-/// Its [`source`](core::error::Error::source) is the reason by its own type: an [`io::Error`] of the
-/// transport or of the [`ServerSource`](crate::source::ServerSource), with what lies below it; or a
-/// [`ConnectionEnd`](crate::error::ConnectionEnd), where the transport did not fail.
+/// Its [`source`](core::error::Error::source) is the reason with its own type: an [`io::Error`] of
+/// the transport or of the [`ServerSource`](crate::source::ServerSource), with its own sources; or
+/// a [`ConnectionEnd`](crate::error::ConnectionEnd), if the transport did not fail.
 ///
 /// [`io::Error`]: std::io::Error
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -135,17 +136,17 @@ pub enum ConnectFailure {
     Server {
         /// The server.
         server: ServerAddress,
-        /// Why.
+        /// The reason.
         #[source]
         reason: SharedError,
-        /// Why the list that the server is from may be out of date: what became of the last question
-        /// to the [`ServerSource`](crate::source::ServerSource), if it brought no servers.
+        /// Why the list with this server may be out of date: the failure of the last question to
+        /// the [`ServerSource`](crate::source::ServerSource), if it brought no servers.
         outdated: Option<SharedError>,
     },
     /// No server is known: the [`ServerSource`](crate::source::ServerSource) has named none so far.
     #[error("no server is known: {reason}")]
     NoneKnown {
-        /// Why.
+        /// The reason.
         #[source]
         reason: SharedError,
     },

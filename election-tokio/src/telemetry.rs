@@ -1,8 +1,8 @@
-//! What the client tells about itself: spans, events and metrics. `README.md` lists them all; the
-//! targets and names here are part of the interface.
+//! Telemetry: spans, events and metrics. `README.md` lists them all; the targets and names here are
+//! part of the interface.
 //!
-//! No field holds the data of a znode, a credential or a session password, and no label of a metric
-//! has more values than this crate has words for, but for the label that tells elections apart.
+//! No field holds the data of a znode, a credential or a session password. The labels of metrics
+//! have a fixed set of values, except the label that distinguishes elections.
 
 mod connection;
 #[cfg_attr(not(feature = "metrics"), path = "telemetry/no_election_metrics.rs")]
@@ -31,21 +31,22 @@ pub(crate) use repeats::RepeatLimit;
 pub(crate) use request::{CallKey, Outcome, RequestSpan, RequestSpans};
 pub(crate) use seen::{AfterSuspension, SeenBy};
 
-/// The target of what concerns connections and sessions.
+/// The target of events about connections and sessions.
 pub(crate) const CONNECTION: &str = "election_tokio::connection";
-/// The target of what concerns nominations and leaderships.
+/// The target of events about nominations and leaderships.
 pub(crate) const ELECTION: &str = "election_tokio::election";
-/// What keeps an election from having a leader, and takes a human to remove.
+/// The target of events about what keeps an election from having a leader, and only a human
+/// removes.
 pub(crate) const BLOCKED: &str = "election_tokio::election::blocked";
-/// The target of what concerns locks.
+/// The target of events about locks.
 const LOCK: &str = "election_tokio::lock";
-/// What keeps a lock from being held, and takes a human to remove.
+/// The target of events about what keeps a lock from being held, and only a human removes.
 const LOCK_BLOCKED: &str = "election_tokio::lock::blocked";
-/// The target of what callers ask of barriers and double barriers.
+/// The target of operations on barriers and double barriers.
 const BARRIER: &str = "election_tokio::barrier";
-/// The target of what callers ask of counters.
+/// The target of operations on counters.
 const COUNTER: &str = "election_tokio::counter";
-/// The target of what callers ask of queues.
+/// The target of operations on queues.
 const QUEUE: &str = "election_tokio::queue";
-/// The target of what concerns single requests.
+/// The target of single requests.
 const REQUEST: &str = "election_tokio::request";

@@ -1,14 +1,15 @@
-//! TLS by rustls, between a client and whatever its [`Connector`](crate::transport::Connector) opens.
+//! TLS by rustls, between a client and the transport of its
+//! [`Connector`](crate::transport::Connector).
 //!
-//! Three rules:
+//! It follows three rules:
 //!
-//! - The server's certificate is verified on every connection, for this connection: there is no
-//!   resumption of TLS sessions, which would skip that.
-//! - Files are read when the client is started, where a mistake is an error, and again for each new
-//!   connection, so that certificates can be exchanged under a running client. What cannot be used
-//!   at that moment does not stop it: what was read last goes on being used, and the log and the
-//!   reason of a connection that fails with it say so.
-//! - A failure is told as what is wrong and what to do, see `explain`.
+//! - It verifies the server's certificate on every connection. TLS sessions are not resumed,
+//!   because that would skip the verification.
+//! - It reads files when the client starts, where a mistake is an error, and again for each new
+//!   connection, so that certificates can be exchanged under a running client. If files are
+//!   unusable at that moment, it goes on with those that it read last; the log, and the reason of a
+//!   connection that fails with them, say so.
+//! - It reports a failure with what is wrong and what to do, see `explain`.
 
 mod config;
 mod connector;

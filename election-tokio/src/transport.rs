@@ -1,4 +1,4 @@
-//! How bytes get to a server.
+//! Transports: byte streams to servers.
 
 use core::fmt;
 use core::future::Future;
@@ -21,13 +21,13 @@ pub type Connecting<'a> = Pin<Box<dyn Future<Output = io::Result<Box<dyn Transpo
 
 /// Opens transports. The client drops the future when the session gives the attempt up.
 pub trait Connector: fmt::Debug + Send + Sync + 'static {
-    /// Opens a transport to `server`. Names are to be resolved anew each time, since a server may
-    /// have moved.
+    /// Opens a transport to `server`. Resolve names anew each time, since a server may have moved.
     fn connect<'a>(&'a self, server: &'a ServerAddress) -> Connecting<'a>;
 }
 
-/// Plain TCP, without delay of small writes. All addresses of a name are tried, beginning with any: of
-/// several, one that swallows everything may take up an attempt, but not every attempt.
+/// Plain TCP, without delay of small writes. It tries all addresses of a name, and begins with a
+/// random one. So if one address swallows everything, it may use up one attempt, but not every
+/// attempt.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TcpConnector;
 

@@ -26,7 +26,7 @@ use crate::client::Client;
 use crate::site::{random, site};
 
 /// A transaction at a path, which sites agree to commit or to abort; made by
-/// [`Client::two_phase_commit`]. It holds what is to be done, and a child for each site.
+/// [`Client::two_phase_commit`]. It holds the content, and a child for each site.
 #[derive(Clone)]
 #[must_use = "a two-phase commit does nothing until it is begun or joined"]
 pub struct TwoPhaseCommit {
@@ -36,30 +36,30 @@ pub struct TwoPhaseCommit {
 }
 
 impl Client {
-    /// The transaction at a path, which sites agree to commit or to abort. It is no
-    /// [`Client::transaction`], which is a list of writes for one request.
+    /// Returns the transaction at a path, which sites agree to commit or to abort.
+    /// [`Client::transaction`] is something else: a list of writes for one request.
     pub fn two_phase_commit(&self, path: &str) -> TwoPhaseCommit {
         TwoPhaseCommit { client: self.clone(), path: path.to_owned(), acls: Acls::open() }
     }
 }
 
 impl TwoPhaseCommit {
-    /// The access list of all that is created (default: every client may do everything). Every party
-    /// needs to read, create and delete.
+    /// Sets the access list of all znodes that are created (default: every client may do
+    /// everything). Every party needs to read, create and delete.
     pub fn acls(mut self, acls: Acls) -> Self {
         self.acls = acls;
         self
     }
 
-    /// Begins a transaction: its content, and which sites take part, in one step. An empty node at the
-    /// path is taken; missing ancestors are created.
+    /// Begins a transaction, with its content and its sites, in one step. It uses an empty node at
+    /// the path, and creates missing ancestors.
     ///
-    /// Cancel safe: it may be begun all the same; [recover](Self::recover) it.
+    /// Cancel safe: it may still be begun; [recover](Self::recover) it.
     ///
     /// # Errors
     ///
-    /// [`CommitError::Exists`] if a transaction stands there; [`CommitError::BeginUnknown`] if the reply
-    /// was lost and there is none.
+    /// [`CommitError::Exists`] if a transaction is there; [`CommitError::BeginUnknown`] if the
+    /// reply was lost and there is none.
     pub async fn begin<I>(
         &self,
         content: impl Into<Bytes>,
@@ -76,12 +76,14 @@ impl TwoPhaseCommit {
         Ok(CommitCoordinator::new(place, id))
     }
 
-    /// Takes part for a site, and is there until the participant is dropped. A site that comes back, by
-    /// its name, goes on where it was: if it has voted, the vote stands.
+    /// Takes part for a site, which is present until the participant is dropped. A site that comes
+    /// back, by its name, continues: if it has voted, the vote stands.
     ///
-    /// One process at a time is there for a site: while the session of another one lives, this waits.
+    /// Only one process at a time is present for a site: while the session of another one lives,
+    /// this waits.
     ///
-    /// Cancel safe: if it had come, it is gone again, for which the transaction may be aborted.
+    /// Cancel safe: the site may have become present, and is gone again, for which the transaction
+    /// may be aborted.
     ///
     /// # Errors
     ///
@@ -96,7 +98,7 @@ impl TwoPhaseCommit {
         }
     }
 
-    /// Finds the transaction that stands there, to decide it in place of a coordinator that is gone, and
+    /// Finds the transaction at the path, to decide it in place of a coordinator that is gone, and
     /// to clean up.
     ///
     /// Cancel safe: it changes nothing.
@@ -113,13 +115,13 @@ impl TwoPhaseCommit {
         }
     }
 
-    /// How the transaction stands: for whom it waits, and since when.
+    /// Returns the state of the transaction: which sites it waits for, and since when.
     ///
     /// Cancel safe: it changes nothing.
     ///
     /// # Errors
     ///
-    /// [`CommitError::NotFound`] if there is none, and what a read fails with.
+    /// [`CommitError::NotFound`] if there is none, and the errors of reading.
     pub async fn status(&self) -> Result<CommitStatus, CommitError> {
         self.place(Bytes::new())?.status(None).await
     }

@@ -1,4 +1,4 @@
-//! Something that changes, and its changes.
+//! Values that change, with their changes.
 
 use core::fmt;
 use core::pin::Pin;
@@ -8,22 +8,22 @@ use futures_core::Stream;
 
 use crate::broadcast::Receiver;
 
-/// The latest value of something that changes, and notice of its changes. A caller that is slow sees
-/// the latest value, not each.
+/// The latest value of something that changes, with its changes. A slow caller sees the latest
+/// value, not each.
 ///
-/// Works as [`tokio::sync::watch::Receiver`] does, with one difference: it hands out copies and never
-/// a borrow. A borrow that is held would keep the client from going on, and a call on that client from
-/// returning. So `borrow` and `borrow_and_update` are [`latest`](Self::latest) and
+/// It works like [`tokio::sync::watch::Receiver`], except that it returns copies and never borrows:
+/// a borrow would keep the client from going on, and calls on that client from returning. So
+/// `borrow` and `borrow_and_update` are [`latest`](Self::latest) and
 /// [`latest_and_update`](Self::latest_and_update) here.
 ///
-/// A [`Stream`] too, of the same values as [`Updates::next`]: the changes from now on, the latest of
-/// them where there were several since the last poll.
+/// It is also a [`Stream`], of the same values as [`Updates::next`]: the changes from now on, the
+/// latest of them if there were several since the last poll.
 #[must_use = "nothing is awaited until it is polled"]
 pub struct Updates<T> {
     receiver: Receiver<T>,
 }
 
-/// What is watched is over: the last value was seen, and no other will follow.
+/// The watched value is over: the last value was seen, and no other follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the last value was seen, and no other will follow")]
 pub struct NoMoreUpdates;
@@ -33,18 +33,18 @@ impl<T: Clone> Updates<T> {
         Self { receiver }
     }
 
-    /// The latest value, without marking it as seen.
+    /// Returns the latest value, without marking it as seen.
     pub fn latest(&self) -> T {
         self.receiver.latest()
     }
 
-    /// The latest value, which is marked as seen: [`Updates::changed`] and [`Updates::next`] wait for
-    /// another one.
+    /// Returns the latest value, and marks it as seen: [`Updates::changed`] and [`Updates::next`]
+    /// wait for another one.
     pub fn latest_and_update(&mut self) -> T {
         self.receiver.see()
     }
 
-    /// Whether the latest value was not seen yet.
+    /// Returns whether the latest value was not seen yet.
     pub fn has_changed(&self) -> bool {
         self.receiver.has_unseen()
     }
@@ -60,18 +60,18 @@ impl<T: Clone> Updates<T> {
         self.next().await.map(drop).ok_or(NoMoreUpdates)
     }
 
-    /// Waits for a value that was not seen, and returns it, marked as seen. `None`: the last value
-    /// was seen.
+    /// Waits for a value that was not seen, and returns it, marked as seen. Returns `None` if the
+    /// last value was seen.
     ///
     /// Cancel safe: a value is marked only when it is returned.
     pub async fn next(&mut self) -> Option<T> {
         self.receiver.next().await
     }
 
-    /// Waits for a value that is as `wanted`, and returns it, marked as seen. Begins with the latest
-    /// value, whether it was seen or not.
+    /// Waits for a value that is as `wanted`, and returns it, marked as seen. It begins with the
+    /// latest value, whether it was seen or not.
     ///
-    /// Cancel safe: asked again, it begins with the latest value.
+    /// Cancel safe: called again, it begins with the latest value.
     ///
     /// # Errors
     ///
@@ -96,7 +96,7 @@ impl<T: Clone> Stream for Updates<T> {
     }
 }
 
-/// The copy has not seen what this one has not.
+/// Copies with the same values seen.
 impl<T> Clone for Updates<T> {
     fn clone(&self) -> Self {
         Self { receiver: self.receiver.clone() }
@@ -155,7 +155,7 @@ mod tests {
         assert_eq!(collected.await.unwrap(), [2, 4]);
     }
 
-    /// Neither by a call in between nor by a poll that came to nothing.
+    /// Nor does a call in between, nor a poll without a result.
     #[test]
     fn a_stream_yields_no_value_twice() {
         let mut cx = Context::from_waker(Waker::noop());
@@ -170,7 +170,7 @@ mod tests {
         assert_eq!(updates.poll_next_unpin(&mut cx), Poll::Pending);
     }
 
-    /// No lock is held between two polls: the task that changes the value would wait for it.
+    /// No lock is held between two polls, since the task that changes the value would wait for it.
     #[test]
     fn a_stream_that_waits_holds_no_borrow() {
         let mut cx = Context::from_waker(Waker::noop());

@@ -1,4 +1,4 @@
-//! Who may do what: identities of connections, and access lists of znodes.
+//! Access control: the identities of connections, and the access lists of znodes.
 
 mod ip;
 mod requested;
@@ -16,19 +16,19 @@ pub(crate) use self::ip::java_text;
 pub use self::requested::InvalidAcl;
 pub(crate) use self::requested::RequestedAcl;
 
-/// One of the identities that a connection has shown.
+/// An identity that a connection has presented.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Identity {
     /// Scheme `digest`: the user, a colon, and the digest of user and password.
     Digest(String),
-    /// Scheme `ip`: where the connection comes from.
+    /// Scheme `ip`: the address that the connection comes from.
     Ip(IpAddr),
-    /// Scheme `super`: may do everything.
+    /// Scheme `super`: has every permission.
     Super,
 }
 
 impl Identity {
-    /// Scheme and user, as `whoAmI` tells them.
+    /// Returns scheme and user, as the reply to `whoAmI` shows them.
     pub(crate) fn shown(&self) -> (&'static str, String) {
         match self {
             Self::Digest(id) => ("digest", user_of(id).to_string()),
@@ -42,17 +42,17 @@ impl Identity {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identities(Arc<BTreeSet<Identity>>);
 
-/// A connection has shown as many identities as it may.
+/// A connection has as many identities as the server allows.
 #[derive(Debug)]
 pub(crate) struct TooManyIdentities;
 
 impl Identities {
-    /// The most identities of one connection, and bytes in one of them: what an `auth` in an access
-    /// list stands for is kept with each znode.
+    /// The most identities of one connection, and the most bytes in one of them. An `auth` in an
+    /// access list is replaced by these identities, and the list is stored with each znode.
     const MOST: usize = 32;
     const LONGEST: usize = 1024;
 
-    /// Those of a connection that has not authenticated.
+    /// Returns the identities of a connection that has not authenticated.
     pub fn of_peer(address: IpAddr) -> Self {
         Self(Arc::new(BTreeSet::from([Identity::Ip(address)])))
     }
@@ -72,7 +72,7 @@ impl Identities {
     }
 }
 
-/// Whom an entry of an access list is for.
+/// What an entry of an access list grants permissions to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Grantee {
     Anyone,
@@ -105,12 +105,12 @@ struct Entry {
     grantee: Grantee,
 }
 
-/// The access list of a znode: never empty, and only of schemes that this server knows.
+/// The access list of a znode. It is never empty, and has only schemes that this server knows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AccessList(Arc<[Entry]>);
 
 impl AccessList {
-    /// The most entries of a list: all of them are looked at for each request that meets the znode.
+    /// The most entries of a list. The server reads all of them for each request on the znode.
     const MOST_ENTRIES: usize = 128;
 
     /// Grants everything to every client.
@@ -128,8 +128,8 @@ impl AccessList {
         Self(Arc::new([Entry { permissions, grantee }]))
     }
 
-    /// The list that a client with these identities gets for what it asked for: duplicates are
-    /// dropped, and `auth` becomes the identities by which the client authenticated.
+    /// Builds the list that the server stores for a request: it drops duplicates, and replaces
+    /// `auth` by the identities by which the client authenticated.
     fn resolve<'a>(
         requested: impl Iterator<Item = RequestedAcl<'a>>,
         identities: &Identities,
@@ -158,7 +158,7 @@ impl AccessList {
         Ok(Self(entries.into()))
     }
 
-    /// Whether any of `permissions` is granted to any of `identities`.
+    /// Returns whether the list grants any of `permissions` to any of `identities`.
     pub(crate) fn grants(&self, permissions: Permissions, identities: &Identities) -> bool {
         identities.0.contains(&Identity::Super)
             || self.0.iter().any(|entry| {
@@ -167,7 +167,7 @@ impl AccessList {
             })
     }
 
-    /// The entries, in order.
+    /// Returns the entries, in order.
     pub fn entries(&self) -> impl Iterator<Item = Acl<'_>> {
         self.0.iter().map(|entry| {
             let (scheme, id) = entry.grantee.scheme_and_id();
@@ -176,12 +176,12 @@ impl AccessList {
         })
     }
 
-    /// About how many bytes the list takes.
+    /// Estimates how many bytes the list takes.
     pub(crate) fn weight(&self) -> usize {
         self.0.iter().map(|entry| size_of::<Entry>() + entry.grantee.scheme_and_id().1.len()).sum()
     }
 
-    /// The list without the secret halves of digests, for those who may not administer the znode.
+    /// Returns the list without the secret halves of digests, for clients without ADMIN permission.
     pub(crate) fn redacted(&self) -> Self {
         let redact = |entry: &Entry| {
             let mut entry = entry.clone();
@@ -200,7 +200,7 @@ impl AccessList {
 #[derive(Debug)]
 pub(crate) struct AclResolver<'i> {
     identities: &'i Identities,
-    /// Bytes of lists that the request may still take: an `auth` of a few bytes can stand for many.
+    /// Bytes of lists that the request may still take. An `auth` of a few bytes can stand for many.
     left: usize,
 }
 
@@ -209,7 +209,7 @@ impl<'i> AclResolver<'i> {
         Self { identities, left: 4 << 20 }
     }
 
-    /// The list that the client gets for what it asked for.
+    /// Builds the list that the server stores for what the client asked for.
     pub(crate) fn resolve<'a>(
         &mut self,
         requested: impl Iterator<Item = RequestedAcl<'a>>,
@@ -220,11 +220,11 @@ impl<'i> AclResolver<'i> {
     }
 }
 
-/// Whom an entry of a request is for: one or more.
+/// Finds what an entry of a request grants permissions to: one grantee or more.
 fn grantees(acl: RequestedAcl<'_>, identities: &Identities) -> Result<Vec<Grantee>, InvalidAcl> {
     let scheme = acl.scheme.ok_or(InvalidAcl::Malformed)?;
     let grantees: Vec<Grantee> = match scheme {
-        // Servers do not look at the id: kazoo's is null.
+        // Apache's servers do not read the id: kazoo sends null.
         "auth" => identities.iter().filter_map(authenticated).collect(),
         "world" | "digest" | "ip" => {
             named(scheme, acl.id.ok_or(InvalidAcl::Null)?).into_iter().collect()
@@ -250,7 +250,7 @@ fn named(scheme: &str, id: &str) -> Option<Grantee> {
     }
 }
 
-/// As Java splits: empty parts at the end do not count.
+/// Counts parts as Java's `split` does: empty parts at the end do not count.
 fn has_two_parts(digest: &str) -> bool {
     digest.trim_end_matches(':').split(':').count() == 2
 }
@@ -319,7 +319,7 @@ mod tests {
         }
     }
 
-    /// Where Apache's servers look at an id, it must not be null, and `auth` has no look at it. Of
+    /// Apache's servers refuse a null id only where they read it, and for `auth` they do not. Of
     /// two entries with equal permissions and schemes they compare the ids.
     #[test]
     fn a_null_id_is_one_of_the_scheme_auth() {
@@ -348,7 +348,7 @@ mod tests {
         assert_eq!(resolve(&[auth, read], &as_bob()), Ok(both));
     }
 
-    /// As Java splits them.
+    /// Java's `split` drops them.
     #[test]
     fn a_digest_may_end_with_colons() {
         for id in ["bob:x:", "bob:x::", ":x"] {

@@ -1,4 +1,4 @@
-//! What is decided before a server starts.
+//! Settings of a server, fixed before it starts.
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -10,49 +10,49 @@ use zk_jute::DEFAULT_MAX_FRAME;
 use crate::path;
 use crate::time::Timestamp;
 
-/// How a server behaves. The defaults are those of Apache ZooKeeper 3.9 where it has them.
+/// How a server behaves. The defaults are those of Apache ZooKeeper 3.9, where it has the setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Config {
-    /// The step in which sessions expire (`tickTime`): a session ends at the first multiple of it
-    /// that is later than its timeout. Zero counts as one millisecond.
+    /// The step in which sessions expire (`tickTime`). A session ends at the first multiple of the
+    /// tick after its timeout has passed. Zero counts as one millisecond.
     pub tick_time: Duration,
-    /// What a requested session timeout is brought into (`minSessionTimeout`,
+    /// The bounds for the session timeout that a client asks for (`minSessionTimeout`,
     /// `maxSessionTimeout`).
     pub session_timeouts: RangeInclusive<Duration>,
-    /// What the wall clock shows at [`Instant::ORIGIN`](crate::Instant::ORIGIN): times in znodes
-    /// count on from there.
+    /// What the wall clock shows at [`Instant::ORIGIN`](crate::Instant::ORIGIN). The times in
+    /// znodes count on from there.
     pub wall_clock_at_origin: Timestamp,
-    /// Where session ids begin. Two servers with different seeds give out different ids, so that
-    /// a client of the one gets no session of the other by accident.
+    /// Where session ids begin. Servers with different seeds give out different ids, so a client of
+    /// one does not get a session of the other by accident.
     pub seed: u64,
-    /// The number of this server in its ensemble; it becomes the first byte of session ids.
+    /// The number of this server in its ensemble. It is the first byte of session ids.
     pub server_id: u8,
     /// Whether znodes may have a time to live.
     pub extended_types: ExtendedTypes,
-    /// How often containers and znodes with a time to live are looked through
-    /// (`znode.container.checkIntervalMs`). Zero counts as one millisecond.
+    /// How often the server looks for containers and znodes with a time to live that it has to
+    /// delete (`znode.container.checkIntervalMs`). Zero counts as one millisecond.
     pub container_check_interval: Duration,
-    /// The digest identity that may do everything, as `super:` and the digest of `super:password`
-    /// (`zookeeper.DigestAuthenticationProvider.superDigest`).
+    /// The digest identity that has every permission, as `super:` and the digest of
+    /// `super:password` (`zookeeper.DigestAuthenticationProvider.superDigest`).
     pub super_digest: Option<String>,
-    /// Connections that wait to be accepted (`clientPortListenBacklog`), as far as the operating system
-    /// allows (on Linux, `net.core.somaxconn`). One beyond it is not refused but forgotten: its client asks
-    /// again after a second, after two more, and so on. So this is higher than ZooKeeper's, which is 50: many
-    /// clients that connect at once do so at once.
+    /// How many connections may wait to be accepted (`clientPortListenBacklog`), up to the limit of
+    /// the operating system (on Linux, `net.core.somaxconn`). The operating system drops further
+    /// attempts without an answer, and the client tries again after one second, then two, and so
+    /// on. So the default is higher than ZooKeeper's 50: many clients can connect at once.
     pub listen_backlog: u32,
-    /// How much clients may take.
+    /// Limits on what clients may use.
     pub limits: Limits,
-    /// How long the end of a session takes, once it is due.
+    /// How long the server takes to end a session that is due.
     pub expiry_pace: ExpiryPace,
-    /// What becomes of sequences at their end.
+    /// What happens at the end of the sequence numbers.
     pub counter_end: CounterEnd,
-    /// Znodes that the server begins with.
+    /// Znodes that exist when the server starts.
     pub first_znodes: FirstZnodes,
 }
 
 impl Config {
-    /// The default with another tick: session timeouts are from 2 to 20 ticks.
+    /// Returns the default with another tick. Session timeouts are from 2 to 20 ticks.
     #[must_use]
     pub fn with_tick_time(tick_time: Duration) -> Self {
         Self {
@@ -72,11 +72,11 @@ impl Config {
         }
     }
 
-    /// The timeout that a client gets which asks for `requested` milliseconds.
+    /// Returns the timeout for a client that asks for `requested` milliseconds.
     pub(crate) fn negotiate(&self, requested: i32) -> Duration {
         let requested = Duration::from_millis(u64::try_from(requested).unwrap_or(0));
         let (min, max) = (*self.session_timeouts.start(), *self.session_timeouts.end());
-        // The answer carries it in an `int`.
+        // The reply carries it in an `int`.
         let longest = Duration::from_millis(i32::MAX.unsigned_abs().into());
         requested.min(max).max(min).clamp(Duration::from_millis(1), longest)
     }
@@ -92,62 +92,62 @@ impl Default for Config {
 /// Whether znodes may have a time to live (`zookeeper.extendedTypesEnabled`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ExtendedTypes {
-    /// `createTTL` is answered with `Unimplemented`, as by a server that was not told otherwise.
+    /// No. The server answers `createTTL` with `Unimplemented`, as Apache's servers do by default.
     #[default]
     Disabled,
-    /// They may.
+    /// Yes.
     Enabled,
 }
 
-/// How long the end of a session takes. ZooKeeper's tracker takes microseconds for either step, and
-/// longer with thousands of sessions in one bucket, or with a queue in front of its pipeline.
+/// How long the server takes to end a session. ZooKeeper's tracker takes microseconds for each
+/// step; with thousands of sessions in one bucket, or a queue before its pipeline, it takes longer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ExpiryPace {
-    /// From the moment at which a session is due until the leader marks it closing: until then
-    /// touches, handshakes and writes succeed, and keep nothing alive.
+    /// The time from the moment at which a session is due until the leader marks it closing.
+    /// Touches, handshakes and writes in that time succeed, but do not keep the session alive.
     pub to_closing: Duration,
-    /// From then on until the leader proposes the end of the session: until then writes are
-    /// refused, and a `sync` through another server is answered.
+    /// The time from then until the leader proposes the end of the session. Writes in that time are
+    /// refused; a `sync` through another server is answered.
     pub to_proposal: Duration,
 }
 
-/// Whether a server finds that requests have waited too long (`zookeeper.throttled_op_wait_time`,
-/// since 3.7.0).
+/// Whether the server treats requests as having waited too long
+/// (`zookeeper.throttled_op_wait_time`, since 3.7.0).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Throttling {
-    /// It does them.
+    /// No: the server executes them.
     #[default]
     Off,
-    /// It answers them with `ThrottledOp` in place of doing them, except pings and the end of a
-    /// session. They keep their session alive nevertheless.
+    /// Yes: the server answers them with `ThrottledOp` and does not execute them, except pings and
+    /// the end of a session. The requests keep their session alive.
     On,
 }
 
-/// What becomes of the number behind sequential names after 2147483647.
+/// What follows the sequence number 2147483647.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CounterEnd {
-    /// The number that is stored stays there, so that it is given out again and again; operations
-    /// of one transaction, and creates that overlap, get negative numbers. ZooKeeper since 3.6.0
+    /// The stored number stays there, so the server gives it out again and again. Operations of one
+    /// transaction, and creates that overlap, get negative numbers. ZooKeeper does so since 3.6.0
     /// (ZOOKEEPER-3249).
     #[default]
     Sticks,
-    /// The stored number goes on with -2147483648. ZooKeeper before 3.6.0.
+    /// The stored number goes on with -2147483648. ZooKeeper did so before 3.6.0.
     Wraps,
 }
 
-/// Persistent znodes without data, open to all, that a server begins with; each with a number of
-/// children that were created and deleted before. All members of an ensemble have to be given the
-/// same.
+/// Persistent znodes that exist when the server starts: without data, open to all clients, each
+/// with a number of children that were created and deleted before. All members of an ensemble need
+/// the same ones.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FirstZnodes(Vec<(String, i32)>);
 
 impl FirstZnodes {
-    /// Adds a znode, and its parents where they are missing. `children_created` is the number that
-    /// the next sequential child gets.
+    /// Adds a znode, and its parents where they are missing. The next sequential child gets the
+    /// number `children_created`.
     ///
     /// # Errors
     ///
-    /// [`InvalidPath`] if no znode can have this path, or every server has it.
+    /// [`InvalidPath`] if the path is malformed, or is one that every server has.
     pub fn add(&mut self, path: &str, children_created: i32) -> Result<(), InvalidPath> {
         if !path::is_valid(path) || path::SYSTEM.contains(&path) {
             return Err(InvalidPath);
@@ -161,48 +161,52 @@ impl FirstZnodes {
     }
 }
 
-/// No znode can have this path, or every server has it.
+/// The path is malformed, or is one that every server has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no server can begin with a znode of this path")]
 pub struct InvalidPath;
 
-/// How much clients may take before they are made to wait, are refused, or lose their connection.
+/// Limits on what clients may use. At a limit the server makes a client wait, refuses its request,
+/// or closes its connection.
 ///
-/// The memory of a server is bounded by these: `max_tree_bytes` and `max_watch_bytes`, and for each
-/// connection about `max_frame`, `max_reply`, `max_backlog` and `max_unread` together. For a bound in
-/// numbers set `max_connections`; by default the bound is that of each address. An access list has at
-/// most 128 entries, a connection shows at most 32 identities, of at most 1 KiB each, and the access
-/// lists of one request take at most 4 MiB.
+/// They bound the memory of a server: `max_tree_bytes` and `max_watch_bytes`, and for each
+/// connection about the sum of `max_frame`, `max_reply`, `max_backlog` and `max_unread`. Set
+/// `max_connections` to bound the number of connections; the default bounds only those from one
+/// address. These limits are fixed: 128 entries in an access list, 32 identities of 1 KiB each for
+/// a connection, and 4 MiB for the access lists of one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
-    /// The longest frame that is read (`jute.maxbuffer`); a longer one closes the connection.
+    /// The longest frame that the server reads (`jute.maxbuffer`). It closes the connection on a
+    /// longer one.
     pub max_frame: usize,
-    /// Connections from one address (`maxClientCnxns`); 0 for any number.
+    /// The most connections from one address (`maxClientCnxns`); 0 for any number.
     pub max_client_connections: usize,
-    /// Connections at all (`maxCnxns`); 0 for any number.
+    /// The most connections in total (`maxCnxns`); 0 for any number.
     pub max_connections: usize,
-    /// Sessions at all; 0 for any number. ZooKeeper has no such limit. A session takes a few hundred
-    /// bytes until it times out, whether or not its client is still there.
+    /// The most sessions in total; 0 for any number. A session takes a few hundred bytes until it
+    /// times out, even if its client is gone. ZooKeeper has no such limit.
     pub max_sessions: usize,
-    /// Writes of one connection that wait to be committed: at so many, nothing more is read from
-    /// it until one is.
+    /// The most writes of one connection that wait to be committed. At this number the server reads
+    /// no more from the connection until one is committed.
     pub max_outstanding: usize,
-    /// Bytes for one client which it has not taken: at so many, nothing more is read from it until
-    /// it has. Replies are not cut off by this, so one reply may go beyond.
+    /// The most bytes that wait to be taken by one client. At this number the server reads no more
+    /// from the client until it takes them. The server does not cut replies, so one reply may go
+    /// beyond.
     pub max_backlog: usize,
-    /// Bytes for one client which it has not taken, watch events included, at which its connection
-    /// is closed. ZooKeeper has no such limit.
+    /// The most bytes that wait to be taken by one client, watch events included, before the server
+    /// closes the connection. ZooKeeper has no such limit.
     pub max_unread: usize,
-    /// Bytes of one reply, at which the request is refused with `MarshallingError` in its place: that
-    /// of a `multiRead` can be a million times as long as the request. ZooKeeper has no such limit.
+    /// The most bytes of one reply. The server answers a request that needs more with
+    /// `MarshallingError`: the reply to a `multiRead` can be a million times as long as the
+    /// request. ZooKeeper has no such limit.
     pub max_reply: usize,
-    /// Bytes that all znodes take, paths, data, access lists and what the server itself needs for each
-    /// of them included, at which a write that adds to them is refused with `QuotaExceeded`. ZooKeeper
+    /// The most bytes that all znodes take: paths, data, access lists and the server's own
+    /// overhead. The server refuses a write that would exceed it with `QuotaExceeded`. ZooKeeper
     /// has no such limit.
     pub max_tree_bytes: usize,
-    /// Bytes that the watches of all connections take, at which a further one is refused with
-    /// `QuotaExceeded`. ZooKeeper has no such limit.
+    /// The most bytes that the watches of all connections take. The server refuses a watch that
+    /// would exceed it with `QuotaExceeded`. ZooKeeper has no such limit.
     pub max_watch_bytes: usize,
 }
 
@@ -227,7 +231,7 @@ impl Default for Limits {
 mod tests {
     use super::*;
 
-    /// What Apache ZooKeeper granted with a tick of two seconds.
+    /// Apache ZooKeeper with a tick of two seconds granted these.
     #[test]
     fn timeouts_are_brought_between_two_and_twenty_ticks() {
         let config = Config::default();

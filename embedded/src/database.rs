@@ -1,4 +1,4 @@
-//! What every replica has in common: the tree and the sessions, as the log made them.
+//! The state that every replica shares: the tree and the sessions, as the log made them.
 
 use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString};
@@ -17,7 +17,7 @@ use crate::txn::{
     Applied, Diverged, Moment, OperationOutcome, TreeChange, Txn, TxnBody, TxnOperation, TxnOutcome,
 };
 
-/// The tree and the sessions: a function of the transactions applied, and of nothing else.
+/// The tree and the sessions. They depend on the applied transactions and on nothing else.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Database {
     tree: Tree,
@@ -26,14 +26,14 @@ pub struct Database {
 }
 
 impl Database {
-    /// Before the first transaction.
+    /// Creates the database before the first transaction.
     #[must_use]
     pub fn new() -> Self {
         Self::with(CounterEnd::default())
     }
 
-    /// What a server with this configuration begins with. Each of its first znodes, and of their
-    /// parents, took a number of the epoch 0.
+    /// Creates the database that a server with this configuration begins with. Each of its first
+    /// znodes, and of their parents, took a number of the epoch 0.
     #[must_use]
     pub fn first(config: &Config) -> Self {
         let mut database = Self::with(config.counter_end);
@@ -46,7 +46,7 @@ impl Database {
                 let (data, access) = (Bytes::new(), AccessList::open());
                 let lifetime = Lifetime::Persistent;
                 let new = NewZnode { path, data: Some(&data), access: &access, lifetime };
-                // One that is there was a parent of an earlier one, or every server has it.
+                // An existing one is a parent of an earlier one, or one that every server has.
                 if database.tree.create(new, Moment { zxid, time }).is_ok() {
                     database.last_zxid = zxid;
                 }
@@ -61,32 +61,32 @@ impl Database {
         Self { tree, sessions: BTreeMap::new(), last_zxid: Zxid::ZERO }
     }
 
-    /// The znode at `path`.
+    /// Returns the znode at `path`.
     pub fn znode(&self, path: &str) -> Option<&Znode> {
         self.tree.get(path)
     }
 
-    /// All znodes with their paths, in the order of the paths' bytes.
+    /// Returns all znodes with their paths, ordered by the bytes of the paths.
     pub fn znodes(&self) -> impl ExactSizeIterator<Item = (&str, &Znode)> {
         self.tree.iter()
     }
 
-    /// All sessions, with the timeouts that they began with.
+    /// Returns all sessions, with the timeouts that they were created with.
     pub fn sessions(&self) -> impl ExactSizeIterator<Item = (SessionId, Duration)> {
         self.sessions.iter().map(|(id, timeout)| (*id, *timeout))
     }
 
-    /// Whether the session has begun and not ended.
+    /// Returns whether the session has begun and not ended.
     pub fn has_session(&self, session: SessionId) -> bool {
         self.sessions.contains_key(&session)
     }
 
-    /// The paths of a session's ephemeral znodes, in the order of their bytes.
+    /// Returns the paths of a session's ephemeral znodes, ordered by their bytes.
     pub fn ephemerals_of(&self, session: SessionId) -> impl Iterator<Item = &str> {
         self.tree.ephemerals_of(session)
     }
 
-    /// The last transaction applied.
+    /// Returns the zxid of the last transaction applied.
     pub fn last_zxid(&self) -> Zxid {
         self.last_zxid
     }
@@ -104,8 +104,8 @@ impl Database {
     ///
     /// # Errors
     ///
-    /// [`Diverged`] if the transaction was made for another state; the database may then have
-    /// taken a part of it, and is of no more use.
+    /// [`Diverged`] if the transaction was made for another state. The database may have applied
+    /// part of it: do not use it any more.
     pub fn apply(&mut self, txn: &Txn) -> Result<(), Diverged> {
         self.apply_and_tell(txn).map(drop)
     }

@@ -1,4 +1,4 @@
-//! The digest of ZooKeeper's `digest` scheme: SHA-1, written in Base64.
+//! The digest of ZooKeeper's `digest` scheme: SHA-1 in Base64.
 
 use alloc::string::String;
 
@@ -6,7 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use sha1::{Digest as _, Sha1};
 
-/// `user:` and the digest of `user:password`; a credential without a colon counts as a user.
+/// Returns `user:` and the digest of `user:password`. A credential without a colon is a user.
 pub(crate) fn identity_of(credential: &[u8]) -> String {
     let user = credential.split(|byte| *byte == b':').next();
     let mut identity = String::from_utf8_lossy(user.unwrap_or_default()).into_owned();
@@ -19,7 +19,7 @@ pub(crate) fn identity_of(credential: &[u8]) -> String {
 mod tests {
     use super::*;
 
-    /// What Apache ZooKeeper 3.8.0 makes of the credential.
+    /// Apache ZooKeeper 3.8.0 makes this of the credential.
     #[test]
     fn the_identity_is_that_of_a_real_server() {
         assert_eq!(identity_of(b"bob:secret"), "bob:fyVmFCwVbTJYrznoSu1koqYEYF0=");

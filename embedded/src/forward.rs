@@ -1,4 +1,4 @@
-//! What goes between a replica and its leader.
+//! Messages between a replica and its leader.
 
 use core::time::Duration;
 
@@ -11,25 +11,25 @@ use crate::write::WriteRequest;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ReplicaId(pub u8);
 
-/// By which a replica recognises the answer to what it forwarded. It means nothing to another
-/// [`Replica`](crate::replication::Replica), also to one that takes this one's place.
+/// Matches the leader's answer to the request that a replica forwarded. A ticket means nothing to
+/// another [`Replica`](crate::replication::Replica), nor to one that replaces this one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ticket {
     pub(crate) connection: ConnectionId,
     pub(crate) number: u64,
 }
 
-/// What a replica asks of the leader.
+/// A request of a replica to the leader.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Forward {
     /// Begin a session.
     CreateSession {
-        /// Its id, made by the replica.
+        /// Its id, chosen by the replica.
         session: SessionId,
         /// The negotiated timeout.
         timeout: Duration,
     },
-    /// Go on with a session whose password was right.
+    /// Continue a session. The client gave the right password.
     ResumeSession {
         /// Its id.
         session: SessionId,
@@ -38,24 +38,24 @@ pub enum Forward {
     },
     /// Change something.
     Write(WriteRequest),
-    /// Answer once everything committed so far has been applied here.
+    /// Answer once this replica has applied everything that is committed so far.
     Sync {
         /// The session that asks.
         session: SessionId,
     },
 }
 
-/// The leader's answer to what needs no transaction.
+/// The leader's answer to a request that needs no transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// To [`Forward::Sync`].
     Synced,
     /// To [`Forward::ResumeSession`].
     SessionResumed,
-    /// To [`Forward::ResumeSession`]: it is over, or never was.
+    /// To [`Forward::ResumeSession`]: the session has ended, or never existed.
     SessionUnknown,
     /// To [`Forward::CreateSession`]: the limit is reached.
     TooManySessions,
-    /// To [`Forward::Write`]: the session was opened elsewhere since.
+    /// To [`Forward::Write`]: the session has been opened on another server since.
     SessionMoved,
 }

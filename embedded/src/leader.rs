@@ -1,4 +1,4 @@
-//! Who decides: numbers the transactions, ends the sessions, reaps the containers.
+//! The leader: numbers the transactions, ends the sessions, and deletes containers that are due.
 
 mod tracker;
 
@@ -18,11 +18,11 @@ use crate::time::{Instant, Timestamp};
 use crate::txn::{Moment, Txn, TxnBody, TxnOperation};
 use crate::write::{Write, WriteRequest};
 
-/// The half of a server that only ZooKeeper's leader has.
+/// The part of a server that only ZooKeeper's leader has.
 ///
-/// It holds no database of its own: each call is given one that has applied every transaction
-/// which this leader made so far, committed or not. A server on its own has only one; an ensemble's
-/// leader keeps a second one ahead of the one that its clients read.
+/// It keeps no database: the caller passes one to each call, which has applied every transaction
+/// that this leader has made so far, committed or not. A server on its own has only one database.
+/// The leader of an ensemble keeps a second one, ahead of the one that its clients read.
 #[derive(Clone, Debug)]
 pub struct Leader {
     tracker: SessionTracker,
@@ -34,24 +34,24 @@ pub struct Leader {
     max_tree_bytes: usize,
     check_interval: Duration,
     next_check: Instant,
-    /// What the last check found, the next one last.
+    /// What the last check found, in reverse order.
     reapable: Vec<String>,
 }
 
-/// What a leader makes of what a replica forwarded.
+/// The leader's decision on what a replica forwarded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// The next transaction of the log. Once it is committed, every replica applies it, and the one
-    /// that forwarded the request answers its client.
+    /// The next transaction of the log. Once it is committed every replica applies it, and the
+    /// replica that forwarded the request answers its client.
     Propose(Txn),
-    /// For the replica that asked, behind all transactions proposed before.
+    /// An answer for the replica that asked. It goes out after all transactions proposed before.
     Answer(Answer),
 }
 
 impl Leader {
-    /// A leader whose transactions come after `last_zxid`. The clock of every session of `database`
-    /// starts afresh, with the timeout that the session was created with: what was granted to it
-    /// later is known to no log.
+    /// Creates a leader that numbers transactions after `last_zxid`. The clock of every session of
+    /// `database` starts afresh, with the timeout that the session was created with: no log has the
+    /// timeouts that were granted later.
     ///
     /// A server on its own passes [`Database::last_zxid`], a leader of an ensemble its epoch in the
     /// upper 32 bits.
@@ -77,9 +77,9 @@ impl Leader {
 
     /// Decides on what the replica `from` forwarded.
     ///
-    /// Only the beginning of a session, or of its next connection, counts as hearing of it: for
-    /// everything else the replica tells that by itself ([`Leader::touch`]), in an ensemble later,
-    /// with its answer to the leader's next heartbeat.
+    /// Only the beginning of a session, or of its next connection, touches the session. For every
+    /// other request the replica reports the touch itself ([`Leader::touch`]); in an ensemble it
+    /// does so later, with its answer to the leader's next heartbeat.
     pub fn decide(
         &mut self,
         now: Instant,
@@ -100,50 +100,51 @@ impl Leader {
                     Answer::SessionUnknown
                 })
             }
-            // Whatever has become of the session.
+            // Even if the session has ended.
             Forward::Sync { .. } => Decision::Answer(Answer::Synced),
             Forward::Write(request) => self.write(now, database, from, request),
         }
     }
 
-    /// A replica heard of the session, on a connection with this timeout: the session is due so long
-    /// after `now`, also if that is earlier than before. `false`: the session is closing, or there is
-    /// none, and nothing changes.
+    /// Restarts the clock of a session: a replica heard from it on a connection with this timeout.
+    /// The session is due `timeout` after `now`, even if that is earlier than before. Returns
+    /// `false`, and changes nothing, if the session is closing or does not exist.
     pub fn touch(&mut self, now: Instant, session: SessionId, timeout: Duration) -> bool {
         self.tracker.touch(now, session, timeout)
     }
 
-    /// Ends the session at once, as if its time were over. `None` if it is closing, or there is no
-    /// such session.
+    /// Ends the session at once, as if its timeout had passed. Returns `None` if the session is
+    /// closing or does not exist.
     pub fn expire(&mut self, now: Instant, session: SessionId) -> Option<Txn> {
         self.tracker.owner(session)?;
         self.tracker.close(session);
         Some(self.txn(now, session, TxnBody::CloseSession))
     }
 
-    /// How long the end of a session takes from now on.
+    /// Sets how long the leader takes to end a session from now on.
     pub const fn set_expiry_pace(&mut self, pace: ExpiryPace) {
         self.tracker.set_pace(pace);
     }
 
-    /// The leader's own replica has applied all transactions up to this one.
+    /// Records that the leader's own replica has applied all transactions up to this one.
     pub fn handle_applied(&mut self, zxid: Zxid) {
         self.counters.forget(zxid);
     }
 
-    /// A session that was found closing: the leader's own replica is to answer it no more
-    /// ([`Replica::mark_closing`](crate::replication::Replica::mark_closing)). Other replicas learn of it when they apply its end.
-    /// To be asked for after each call that takes the time.
+    /// Returns a session that the leader has marked closing. The leader's own replica must not
+    /// answer it any more ([`Replica::mark_closing`](crate::replication::Replica::mark_closing));
+    /// other replicas learn of the end when they apply it. Call it after each call that takes the
+    /// time.
     pub fn poll_closing(&mut self) -> Option<SessionId> {
         self.tracker.poll_closing()
     }
 
-    /// The next transaction that is due at `now`: the end of a session, or the reaping of a
-    /// znode. To be called until there is none, each transaction being applied to `database` before
+    /// Returns the next transaction that is due at `now`: the end of a session, or the deletion of
+    /// a znode. Call it until it returns `None`, and apply each transaction to `database` before
     /// the next call.
     pub fn poll_due(&mut self, now: Instant, database: &Database) -> Option<Txn> {
         while let Some(session) = self.tracker.poll(now) {
-            // It may have ended itself meanwhile.
+            // The client may have closed it meanwhile.
             if database.has_session(session) {
                 return Some(self.txn(now, session, TxnBody::CloseSession));
             }
@@ -156,7 +157,7 @@ impl Leader {
             self.reapable.reverse();
         }
         while let Some(path) = self.reapable.pop() {
-            // It may have got a child, or been written, since the check.
+            // A child or a write may have come since the check.
             if database.znode(&path).is_some_and(|znode| znode.is_reapable(wall_clock)) {
                 let reap = vec![TxnOperation::Delete { path }];
                 return Some(self.txn(now, SessionId::NONE, TxnBody::Apply(reap)));
@@ -165,7 +166,7 @@ impl Leader {
         None
     }
 
-    /// When [`Leader::poll_due`] wants to be called next.
+    /// Returns when to call [`Leader::poll_due`] next.
     pub fn poll_timeout(&self, database: &Database) -> Option<Instant> {
         let has_reaped = database.tree().has_reaped();
         let check = has_reaped.then_some(self.next_check);
@@ -196,9 +197,9 @@ impl Leader {
     ) -> Decision {
         let session = request.session;
         let session_state = match self.tracker.owner(session) {
-            // It is over, and the replica has not applied that yet.
+            // It has ended, and the replica has not applied that yet.
             None => SessionState::Closing,
-            // The end of a session may come from anywhere: the tracker asks for it, too.
+            // A `closeSession` may come through any replica; the tracker makes one too.
             _ if request.write == Write::CloseSession => SessionState::AsStored,
             Some(Owner::Replica(owner)) if owner != from => {
                 return Decision::Answer(Answer::SessionMoved);

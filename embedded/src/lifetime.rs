@@ -13,6 +13,6 @@ pub enum Lifetime {
     Ephemeral(SessionId),
     /// The loss of its last child.
     Container,
-    /// Not having been written for so long, once it has no children.
+    /// The passing of this time without a write, once the znode has no children.
     Ttl(Duration),
 }

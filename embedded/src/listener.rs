@@ -1,4 +1,4 @@
-//! The server behind a TCP port, on tokio.
+//! A server behind a TCP port, on tokio.
 
 mod clock;
 mod connection;
@@ -26,18 +26,18 @@ use crate::config::{Config, Throttling};
 use crate::database::Database;
 use crate::standalone::{Standalone, UnknownSession};
 
-/// How long to wait after a connection could not be accepted, which mostly means that the process
-/// has too many files open.
+/// How long to wait after a connection could not be accepted. Mostly the process has too many open
+/// files.
 const ACCEPT_RETRY: Duration = Duration::from_millis(50);
 
-/// A ZooKeeper server in this process, behind a TCP port. It keeps everything in memory and nothing
-/// on disk, and is one server, not an ensemble: for development and tests.
+/// A ZooKeeper server in this process, behind a TCP port, for development and tests. It is one
+/// server and no ensemble, and keeps everything in memory.
 ///
 /// It runs on tasks of the tokio runtime in which it was bound. Dropping it ends it at once, like
 /// [`Server::shutdown`], but without waiting.
 ///
-/// What clients can do to it is bounded by the [`Limits`](crate::Limits) of its configuration.
-/// Bytes that are no protocol cost their connection and nothing else.
+/// The [`Limits`](crate::Limits) of its configuration bound what clients can use. Bytes that do not
+/// follow the protocol cost their connection and nothing else.
 pub struct Server {
     shared: Arc<Shared>,
     address: SocketAddr,
@@ -46,13 +46,13 @@ pub struct Server {
 }
 
 impl Server {
-    /// Listens on `address` with the default [`Config`]; port 0 takes any free one.
+    /// Listens on `address` with the default [`Config`]; port 0 takes any free port.
     ///
-    /// Session ids begin at random, so that a client of an earlier server gets no session here.
+    /// Session ids begin at random, so a client of an earlier server finds no session here.
     ///
     /// # Errors
     ///
-    /// What the operating system says if the address cannot be resolved or listened on.
+    /// The error of the operating system, if the address cannot be resolved or listened on.
     ///
     /// # Cancel safety
     ///
@@ -66,12 +66,12 @@ impl Server {
         Self::bind_with(address, config).await
     }
 
-    /// Listens on `address`; port 0 takes any free one. The configuration's
-    /// [`wall_clock_at_origin`](Config::wall_clock_at_origin) is set to the present.
+    /// Listens on `address` with this configuration; port 0 takes any free port. It sets
+    /// [`wall_clock_at_origin`](Config::wall_clock_at_origin) to the present.
     ///
     /// # Errors
     ///
-    /// What the operating system says if the address cannot be resolved or listened on.
+    /// The error of the operating system, if the address cannot be resolved or listened on.
     ///
     /// # Cancel safety
     ///
@@ -90,87 +90,88 @@ impl Server {
         Ok(Self { shared, address, stop, accepting })
     }
 
-    /// Where it listens.
+    /// Returns the address that it listens on.
     pub fn addr(&self) -> SocketAddr {
         self.address
     }
 
-    /// Stops listening, closes all connections, and waits until both is done. Everything that the
-    /// server held is gone.
+    /// Stops listening, closes all connections, and waits until both is done. The znodes and
+    /// sessions are lost.
     ///
     /// # Cancel safety
     ///
-    /// Dropped before it ends, it still stops the server, without waiting.
+    /// If the caller drops the future, the server still stops, without waiting.
     pub async fn shutdown(mut self) {
         let (stop, _) = oneshot::channel();
-        // An error means that the task has ended already.
+        // An error means that the task has ended.
         let _ = core::mem::replace(&mut self.stop, stop).send(());
         let _ = (&mut self.accepting).await;
     }
 
     /// Expires a session at once, in the way in which sessions mostly expire: the server closes the
-    /// client's connection without a word, as if the network had cut it, and ends the session, as if
-    /// its timeout had passed meanwhile. The ephemeral znodes are gone when this returns; the client
-    /// learns that its session has expired when it connects again.
+    /// client's connection without a word, as if the network had cut it, and ends the session, as
+    /// if its timeout had passed meanwhile. The ephemeral znodes are gone when this returns. The
+    /// client learns that its session has expired when it connects again.
     ///
     /// # Errors
     ///
-    /// [`UnknownSession`] if the session is over already, or never was.
+    /// [`UnknownSession`] if the session has ended, or never existed.
     pub fn expire(&self, session: SessionId) -> Result<(), UnknownSession> {
         self.shared.expire(session, Standalone::expire)
     }
 
-    /// Expires a session at once while its client is connected, as a server does to a client that
-    /// was silent for too long: the ephemeral znodes go first, then the connection. A client that
-    /// watches one of them is told that it is deleted, and only when it connects again, that its
-    /// session has expired. Apache ZooKeeper delivers that event in some runs and not in others,
-    /// since it closes the connection right behind it; this server always delivers it.
+    /// Expires a session at once while its client is connected, as a server does with a client that
+    /// was silent for too long: it deletes the ephemeral znodes first, then closes the connection.
+    /// A client that watches one of them gets the event of the deletion, and learns that its
+    /// session has expired when it connects again. Apache ZooKeeper delivers that event in some
+    /// runs and not in others, because it closes the connection right behind it; this server always
+    /// delivers it.
     ///
     /// # Errors
     ///
-    /// [`UnknownSession`] if the session is over already, or never was.
+    /// [`UnknownSession`] if the session has ended, or never existed.
     pub fn expire_connected(&self, session: SessionId) -> Result<(), UnknownSession> {
         self.shared.expire(session, Standalone::expire_connected)
     }
 
-    /// Closes all connections at once. The sessions go on: their clients may come back.
+    /// Closes all connections at once. The sessions go on, and clients may continue them.
     pub fn drop_connections(&self) {
         self.shared.drop_connections();
     }
 
-    /// Stops doing anything, as a process does that is suspended: sockets stay open, nothing is
-    /// read, answered or accepted, until [`Server::resume`]. Time stands still too, so that no
-    /// session expires meanwhile.
+    /// Stops all work, like a suspended process: sockets stay open, and the server reads, answers
+    /// and accepts nothing until [`Server::resume`]. Its clock stands still too, so no session
+    /// expires meanwhile.
     pub fn pause(&self) {
         self.shared.pause();
     }
 
-    /// Goes on after [`Server::pause`], with every session as much time to live as it had then.
+    /// Continues after [`Server::pause`]. Every session has as much time left as it had then.
     pub fn resume(&self) {
         self.shared.resume();
     }
 
-    /// Starts again, as a server does with what it had on disk: connections are closed, znodes and
-    /// sessions stay. Every session has the whole timeout before it that it was *created* with:
-    /// what was granted to it on a later connection is not on any disk.
+    /// Restarts the server, as from what it had on disk: it closes connections, and keeps znodes
+    /// and sessions. Every session has the whole timeout again that it was *created* with: the
+    /// timeout of a later connection is not on disk.
     pub fn restart(&self) {
         self.shared.restart();
     }
 
-    /// Whether requests are answered with `ThrottledOp` from now on, as if they had waited too long.
+    /// Sets whether the server answers requests with `ThrottledOp`, as if they had waited too long.
     pub fn set_throttling(&self, throttling: Throttling) {
         self.shared.set_throttling(throttling);
     }
 
-    /// Tells of connections that are closed at a limit of the configuration
-    /// ([`Limits::max_client_connections`](crate::Limits::max_client_connections), which is 60 unless
-    /// set otherwise). Their clients are told nothing, as by Apache's servers: they see a connection
-    /// that ends, and try again. What was refused before this call is told, too.
+    /// Reports connections that the server closes at a limit of its configuration
+    /// ([`Limits::max_client_connections`](crate::Limits::max_client_connections), by default 60).
+    /// Like Apache's servers, it tells these clients nothing: they see the connection end, and try
+    /// again. Refusals before this call are reported as well.
     pub fn refusals(&self) -> Refusals {
         self.shared.refusals()
     }
 
-    /// A copy of all znodes and sessions, as of one moment between two requests.
+    /// Copies all znodes and sessions, as of one moment between two requests.
     pub fn snapshot(&self) -> Database {
         self.shared.snapshot()
     }
@@ -178,7 +179,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // Takes with it the tasks of the connections.
+        // This ends the tasks of the connections, too.
         self.accepting.abort();
     }
 }
@@ -189,7 +190,7 @@ impl fmt::Debug for Server {
     }
 }
 
-/// Listens on the first of the addresses that can be listened on.
+/// Listens on the first of the addresses on which that is possible.
 async fn listen(address: impl ToSocketAddrs, backlog: u32) -> io::Result<TcpListener> {
     let mut outcome = Err(io::Error::new(io::ErrorKind::InvalidInput, "no address to listen on"));
     for address in lookup_host(address).await? {
@@ -206,8 +207,8 @@ fn listen_on(address: SocketAddr, backlog: u32) -> io::Result<TcpListener> {
         SocketAddr::V4(_) => TcpSocket::new_v4()?,
         SocketAddr::V6(_) => TcpSocket::new_v6()?,
     };
-    // As tokio does: a port whose connections have just ended can be listened on. On Windows this would
-    // let another process listen on it, too.
+    // tokio does the same: it allows to listen on a port with connections that have just ended. On
+    // Windows this would let another process listen on the port, too.
     #[cfg(not(windows))]
     socket.set_reuseaddr(true)?;
     socket.bind(address)?;
@@ -224,7 +225,8 @@ async fn accept(shared: Arc<Shared>, listener: TcpListener, mut stopped: oneshot
             // Told to stop, or the server was dropped.
             _ = &mut stopped => break,
             accepted = accept_one(&listener, &mut activity) => match accepted {
-                // One too many is closed without a word, as real servers do; the owner is told.
+                // Like Apache's servers, it closes one too many without a word; `refusals` reports
+                // it.
                 Ok(stream) => if let Some(task) = ConnectionTask::new(&shared, stream) {
                     tasks.spawn(task.run());
                 },
@@ -246,7 +248,7 @@ async fn accept_one(
     listener.accept().await.map(|(stream, _)| stream)
 }
 
-/// Does what is due when it is.
+/// Does what is due, at its time.
 async fn run_timer(shared: Arc<Shared>) {
     let mut activity = shared.activity();
     loop {

@@ -1,19 +1,20 @@
-//! What a server is to its ensemble.
+//! The role of a server in its ensemble.
 
-/// What a server is to its ensemble; `srvr` and `isro` tell it.
+/// The role of a server in its ensemble; `srvr` and `isro` report it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ServerMode {
-    /// There is no ensemble.
+    /// The server has no ensemble.
     Standalone,
-    /// It decides.
+    /// The server decides.
     Leader,
-    /// It votes.
+    /// The server votes.
     Follower,
-    /// It does not vote.
+    /// The server does not vote.
     Observer,
-    /// Cut off from the others, it answers reads of clients that will do with that.
+    /// The server is cut off from the others, and answers reads of clients that accept such a
+    /// server.
     ReadOnly,
-    /// It has no leader: it closes every connection.
+    /// The server has no leader, and closes every connection.
     NotServing,
 }
 

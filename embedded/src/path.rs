@@ -6,31 +6,31 @@ use alloc::string::String;
 /// The root.
 pub(crate) const ROOT: &str = "/";
 
-/// The znodes that every server has and no client can delete.
+/// The znodes that every server has. No client can delete them.
 pub(crate) const SYSTEM: [&str; 4] = [ROOT, ZOOKEEPER, QUOTA, CONFIG];
 pub(crate) const ZOOKEEPER: &str = "/zookeeper";
 pub(crate) const QUOTA: &str = "/zookeeper/quota";
 pub(crate) const CONFIG: &str = "/zookeeper/config";
 
-/// The name under which a znode is stored: servers take the empty path for the root.
+/// Returns the name under which a znode is stored: servers take the empty path for the root.
 pub(crate) fn stored(path: &str) -> &str {
     if path.is_empty() { ROOT } else { path }
 }
 
-/// The parent's path and the name below it; `None` without a slash. The root counts as its own
-/// parent, with an empty name.
+/// Returns the parent's path and the name below it; `None` without a slash. The root counts as its
+/// own parent, with an empty name.
 pub(crate) fn split(path: &str) -> Option<(&str, &str)> {
     let (parent, name) = path.rsplit_once('/')?;
     Some((stored(parent), name))
 }
 
-/// The path of the znode with this name below `parent`.
+/// Returns the path of the znode with this name below `parent`.
 pub(crate) fn join(parent: &str, name: &str) -> String {
     let parent = parent.strip_suffix('/').unwrap_or(parent);
     format!("{parent}/{name}")
 }
 
-/// Whether a znode may have this path.
+/// Returns whether a znode may have this path.
 pub(crate) fn is_valid(path: &str) -> bool {
     if path == ROOT {
         return true;
@@ -41,7 +41,7 @@ pub(crate) fn is_valid(path: &str) -> bool {
     below_root.split('/').all(is_valid_name)
 }
 
-/// What every write checks before it looks anything up.
+/// The check that every write makes before any look-up.
 pub(crate) fn is_plausible(path: &str) -> bool {
     path.contains('/') && !path.contains('\0')
 }
@@ -50,7 +50,7 @@ fn is_valid_name(name: &str) -> bool {
     !matches!(name, "" | "." | "..") && name.chars().all(is_allowed)
 }
 
-/// Characters beyond U+FFFF are surrogates in Java's strings, which are not allowed.
+/// Characters beyond U+FFFF are surrogates in Java's strings, and Java's servers refuse surrogates.
 fn is_allowed(character: char) -> bool {
     !matches!(character,
         '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '\u{e000}'..='\u{f8ff}' | '\u{fff0}'..)

@@ -1,5 +1,5 @@
-//! From a request to a transaction: everything that is checked, in the order of Apache ZooKeeper
-//! 3.9. Of several things wrong with a request, the first in this order is the answer.
+//! Turns requests into transactions. The checks come in the order of Apache ZooKeeper 3.9; if
+//! several things are wrong with a request, the first check that fails gives the answer.
 
 mod counters;
 mod draft;
@@ -25,10 +25,10 @@ use crate::write::{
     Create, LifetimeError, Naming, Operation, RequestedLifetime, Write, WriteRequest,
 };
 
-/// Checks a write against `database` and makes the transaction that carries it out, or the one that
-/// says why not: either takes the number in `at`.
+/// Checks a write against `database`, and makes the transaction that executes it, or the one that
+/// says why it is refused. Both take the number in `at`.
 ///
-/// `database` has to have applied all transactions that were made before.
+/// `database` must have applied all transactions that were made before.
 pub fn prepare(
     database: &Database,
     request: &WriteRequest,
@@ -40,7 +40,7 @@ pub fn prepare(
     prepare_beside(database, request, rules, &mut PendingCounters::default(), at)
 }
 
-/// [`prepare`], beside what the leader knows and no database does.
+/// Does the work of [`prepare`], with what the leader knows beyond the database.
 pub(crate) fn prepare_beside(
     database: &Database,
     request: &WriteRequest,
@@ -53,7 +53,7 @@ pub(crate) fn prepare_beside(
     let mut preparation = Preparation { database, request, rules, draft, tree_bytes };
     let (body, noted) = match preparation.body() {
         Ok(body) => (body, preparation.draft.into_counters()),
-        // What is refused gives out no number.
+        // A refused write gives out no number.
         Err(rejection) => (TxnBody::Reject(rejection), Vec::new()),
     };
     for (path, counter) in noted {
@@ -62,7 +62,7 @@ pub(crate) fn prepare_beside(
     Txn { at, session: request.session, body }
 }
 
-/// What a write is checked by, besides the database.
+/// What the checks depend on besides the database.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rules {
     pub(crate) extended_types: ExtendedTypes,
@@ -73,9 +73,9 @@ pub(crate) struct Rules {
 /// Whether a session may still write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SessionState {
-    /// If it has begun and not ended.
+    /// Yes, if it has begun and not ended.
     AsStored,
-    /// It may not: the leader has found it closing.
+    /// No: the leader has marked it closing.
     Closing,
 }
 
@@ -84,7 +84,7 @@ struct Preparation<'a> {
     request: &'a WriteRequest,
     rules: Rules,
     draft: Draft<'a>,
-    /// What the tree takes with the operations so far; what they delete is not subtracted.
+    /// Bytes of the tree with the operations so far. Deletions are not subtracted.
     tree_bytes: usize,
 }
 
@@ -94,7 +94,7 @@ impl Preparation<'_> {
             Write::Undecodable => Err(whole_request(ErrorCode::MARSHALLING_ERROR)),
             Write::Reconfig => Err(whole_request(ErrorCode::RECONFIG_DISABLED)),
             Write::CloseSession => {
-                // Also of a session that the leader has found closing.
+                // This includes a session that the leader has marked closing.
                 if self.database.has_session(self.request.session) {
                     Ok(TxnBody::CloseSession)
                 } else {
@@ -109,8 +109,8 @@ impl Preparation<'_> {
         }
     }
 
-    /// Each operation sees what the earlier ones did. Also a session that is over shows in the
-    /// first operation that looks for it, and not in the header of the reply.
+    /// Checks each operation with the effects of the earlier ones. If the session has ended, the
+    /// first operation that looks for it fails, and not the header of the reply.
     fn multi(&mut self, operations: &[Operation]) -> Result<TxnBody, Rejection> {
         let mut prepared = Vec::with_capacity(operations.len());
         for (index, operation) in operations.iter().enumerate() {
@@ -223,7 +223,7 @@ impl Preparation<'_> {
         Ok(TxnOperation::SetAcl { path, access })
     }
 
-    /// The tree takes so many bytes more, if there is room for them.
+    /// Adds these bytes to the tree's size, if there is room.
     fn grow(&mut self, bytes: usize) -> Result<(), ErrorCode> {
         let grown = self.tree_bytes.saturating_add(bytes);
         if bytes > 0 && grown > self.rules.max_tree_bytes {
@@ -280,7 +280,7 @@ fn valid(path: &str) -> Result<(), ErrorCode> {
     if path::is_valid(path) { Ok(()) } else { Err(ErrorCode::BAD_ARGUMENTS) }
 }
 
-/// Negative versions other than "any" are compared like all others.
+/// Compares versions. A negative version other than "any" is compared like all others.
 fn compare(expected: Version, actual: Version) -> Result<(), ErrorCode> {
     if expected == Version::ANY || expected == actual {
         Ok(())

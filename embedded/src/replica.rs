@@ -1,5 +1,5 @@
-//! What every server of an ensemble does by itself: connections, reads, watches, and the copy of
-//! the database that these look at.
+//! The work that every server of an ensemble does by itself: connections, reads, watches, and the
+//! copy of the database that they use.
 
 mod connection;
 mod dispatch;
@@ -34,8 +34,8 @@ use crate::watches::Watches;
 /// How long a connection may take to begin a session (`zookeeper.nio.sessionlessCnxnTimeout`).
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A server without the power to decide: it answers reads from its own [`Database`], forwards
-/// everything else, and answers that once it has applied what came of it.
+/// A server without the power to decide. It answers reads from its own [`Database`] and forwards
+/// every other request; it answers those once it has applied their transactions.
 #[derive(Debug)]
 pub struct Replica {
     config: Config,
@@ -46,11 +46,11 @@ pub struct Replica {
     by_session: BTreeMap<SessionId, ConnectionId>,
     by_address: BTreeMap<IpAddr, usize>,
     handshake_deadlines: BTreeSet<(Instant, ConnectionId)>,
-    /// Sessions that only this replica knows, while it is read-only.
+    /// Sessions that only this replica knows. It makes them while it is read-only.
     local_sessions: BTreeSet<SessionId>,
     forwards: VecDeque<(Ticket, Forward)>,
     touches: TouchTable,
-    /// Sessions that the leader, which this is the replica of, has found closing.
+    /// Sessions that the leader has marked closing, if this is the leader's own replica.
     closing_sessions: BTreeSet<SessionId>,
     throttling: Throttling,
     ready: BTreeSet<ConnectionId>,
@@ -61,7 +61,7 @@ pub struct Replica {
 }
 
 impl Replica {
-    /// A replica that begins with `database`.
+    /// Creates a replica that begins with `database`.
     pub fn new(config: &Config, database: Database, mode: ServerMode) -> Self {
         Self {
             mode,
@@ -85,18 +85,18 @@ impl Replica {
         }
     }
 
-    /// What this replica has applied so far.
+    /// Returns what this replica has applied so far.
     pub fn database(&self) -> &Database {
         &self.database
     }
 
-    /// What this server is to its ensemble.
+    /// Returns the role of this server in its ensemble.
     pub fn mode(&self) -> ServerMode {
         self.mode
     }
 
-    /// Changes what this server is to its ensemble. All connections are closed, as servers do when
-    /// they gain or lose a leader, and what was forwarded is forgotten.
+    /// Changes the role of this server. It closes all connections, as servers do when they gain or
+    /// lose a leader, and forgets the requests that it forwarded.
     pub fn set_mode(&mut self, mode: ServerMode) {
         self.mode = mode;
         self.drop_connections();
@@ -106,17 +106,17 @@ impl Replica {
         self.closing_sessions.clear();
     }
 
-    /// A client has connected.
+    /// Registers the connection of a client.
     ///
     /// # Errors
     ///
-    /// [`TooManyConnections`] at the limits of the configuration.
+    /// [`TooManyConnections`] if a limit of the configuration is reached.
     pub fn open(
         &mut self,
         now: Instant,
         peer: SocketAddr,
     ) -> Result<ConnectionId, TooManyConnections> {
-        // As Java shows it: an IPv4 peer of an IPv6 socket is an IPv4 peer.
+        // As in Java: an IPv4 peer of an IPv6 socket counts as an IPv4 peer.
         let peer = SocketAddr::new(peer.ip().to_canonical(), peer.port());
         let limits = self.config.limits;
         let from_there = self.by_address.get(&peer.ip()).copied().unwrap_or(0);
@@ -136,7 +136,7 @@ impl Replica {
         Ok(id)
     }
 
-    /// The transport delivered bytes: any number, from anywhere in a frame.
+    /// Takes bytes from the transport: any number of them, from anywhere in a frame.
     pub fn receive(&mut self, id: ConnectionId, bytes: &[u8]) {
         let Some(connection) = self.connections.get_mut(&id) else {
             return;
@@ -161,23 +161,24 @@ impl Replica {
         }
     }
 
-    /// Whether the driver is to read from the transport: not while requests wait for the client to
-    /// take its replies, or for a write to be committed. What is received nevertheless is kept.
+    /// Returns whether the driver should read from the transport. It should not while requests wait
+    /// for the client to take its replies, or for a write to be committed. The replica keeps what
+    /// it receives nevertheless.
     pub fn wants_input(&self, id: ConnectionId) -> bool {
         self.connections.get(&id).is_some_and(|connection| {
             connection.intake == Intake::Starved && !matches!(connection.phase, Phase::Closing)
         })
     }
 
-    /// Whether this replica has closed the connection, or does not know it: what is left to be sent
-    /// may be sent, and nothing is read any more.
+    /// Returns whether this replica has closed the connection, or does not know it. The driver may
+    /// then send what is left, and reads no more.
     pub fn is_closing(&self, id: ConnectionId) -> bool {
         let is_closing = |connection: &Connection| matches!(connection.phase, Phase::Closing);
         self.connections.get(&id).is_none_or(is_closing)
     }
 
-    /// Appends what is to be sent to `output`, then goes on with requests that waited for that. To
-    /// be called until it appends nothing.
+    /// Appends the bytes to send to `output`, then continues with requests that waited for that.
+    /// Call it until it appends nothing.
     pub fn poll_transmit(&mut self, id: ConnectionId, output: &mut BytesMut) -> Transmit {
         self.ready.remove(&id);
         let Some(connection) = self.connections.get_mut(&id) else {
@@ -197,12 +198,12 @@ impl Replica {
         }
     }
 
-    /// A connection that has something to send, or is to be closed.
+    /// Returns a connection that has bytes to send, or has to be closed.
     pub fn poll_ready(&mut self) -> Option<ConnectionId> {
         self.ready.pop_first()
     }
 
-    /// The transport is closed. The session goes on.
+    /// Forgets a connection; its transport is closed. The session goes on.
     pub fn close(&mut self, id: ConnectionId) {
         self.end(id);
         self.ready.remove(&id);
@@ -228,7 +229,7 @@ impl Replica {
         }
     }
 
-    /// Closes connections that took too long to begin a session.
+    /// Closes connections that have begun no session in time.
     pub fn handle_timeout(&mut self, now: Instant) {
         while let Some((_, id)) = self.handshake_deadlines.first().filter(|(at, _)| *at <= now) {
             let id = *id;
@@ -237,56 +238,55 @@ impl Replica {
         }
     }
 
-    /// When [`Replica::handle_timeout`] wants to be called next.
+    /// Returns when to call [`Replica::handle_timeout`] next.
     pub fn poll_timeout(&self) -> Option<Instant> {
         self.handshake_deadlines.first().map(|(at, _)| *at)
     }
 
-    /// The next thing to ask the leader; with a ticket, which comes back with the answer.
+    /// Returns the next request to the leader, with a ticket that comes back with the answer.
     pub fn poll_forward(&mut self) -> Option<(Ticket, Forward)> {
         self.forwards.pop_front()
     }
 
-    /// A session that was heard of since it was last returned here, with the timeout of the
-    /// connection: the leader is to be told ([`Leader::touch`](crate::replication::Leader::touch)),
-    /// by another server with its answer to the leader's next heartbeat.
+    /// Returns a session that was heard of since the last call, with the timeout of its connection.
+    /// The caller tells the leader ([`Leader::touch`](crate::replication::Leader::touch)); another
+    /// server than the leader's does so with its answer to the leader's next heartbeat.
     pub fn poll_touched(&mut self) -> Option<(SessionId, Duration)> {
         self.touches.pop()
     }
 
     /// Forgets the last touch, if [`Replica::poll_touched`] has returned nothing since: ZooKeeper's
     /// table loses an entry that is made while the table is swapped. An earlier touch of the same
-    /// session stays. Tells which session's was lost.
+    /// session stays. Returns the session that lost it.
     pub fn lose_last_touch(&mut self) -> Option<SessionId> {
         self.touches.lose_last()
     }
 
-    /// The leader, which this is the replica of, has found the session closing: nothing that its
-    /// connection asks is answered any more. See
-    /// [`Leader::poll_closing`](crate::replication::Leader::poll_closing).
+    /// Stops answering a session that the leader has marked closing. Only for the leader's own
+    /// replica; see [`Leader::poll_closing`](crate::replication::Leader::poll_closing).
     pub fn mark_closing(&mut self, session: SessionId) {
         if self.database.has_session(session) {
             self.closing_sessions.insert(session);
         }
     }
 
-    /// Whether requests are found to have waited too long, from now on.
+    /// Sets whether requests count as having waited too long.
     pub const fn set_throttling(&mut self, throttling: Throttling) {
         self.throttling = throttling;
     }
 
-    /// What session timeouts are brought into from now on, as after a restart with another
-    /// [`Config::session_timeouts`]. Connections keep what they were granted.
+    /// Sets the bounds for session timeouts, as a restart with another [`Config::session_timeouts`]
+    /// does. Connections keep the timeout that they were granted.
     pub fn set_session_timeouts(&mut self, bounds: RangeInclusive<Duration>) {
         self.config.session_timeouts = bounds;
     }
 
-    /// Applies the next transaction of the log; `ticket` is that of the request that it comes from,
+    /// Applies the next transaction of the log. `ticket` is that of the request that it comes from,
     /// if this replica forwarded it.
     ///
     /// # Errors
     ///
-    /// [`Diverged`] if the transaction does not fit: this replica is then of no more use.
+    /// [`Diverged`] if the transaction does not fit: do not use this replica any more.
     pub fn commit(&mut self, txn: &Txn, ticket: Option<Ticket>) -> Result<(), Diverged> {
         let applied = self.database.apply_and_tell(txn)?;
         for change in &applied.changes {
@@ -300,10 +300,10 @@ impl Replica {
         Ok(())
     }
 
-    /// What the end of a transaction means to the session that it begins or ends.
+    /// Keeps track of the session that the transaction begins or ends.
     fn track(&mut self, txn: &Txn) {
         match (&txn.body, self.mode) {
-            // In every learner's table, whichever of them the client has connected to.
+            // Every learner tracks the session, whichever server its client has connected to.
             (TxnBody::CreateSession { timeout }, ServerMode::Follower | ServerMode::Observer) => {
                 self.touches.put(txn.session, *timeout);
             }
@@ -314,7 +314,7 @@ impl Replica {
         }
     }
 
-    /// Sends the events of a change to those who watch and may know.
+    /// Sends the events of a change to the clients that watch it and may read the znode.
     fn notify(&mut self, zxid: Zxid, change: &TreeChange) {
         for notification in self.watches.fire(change) {
             let Some(connection) = self.connections.get_mut(&notification.connection) else {
@@ -336,7 +336,7 @@ impl Replica {
         }
     }
 
-    /// Reads what was kept back.
+    /// Reads input that was kept back.
     fn go_on(&mut self, id: ConnectionId) {
         if let Some(connection) = self.connections.get_mut(&id)
             && connection.intake == Intake::Stalled
@@ -349,8 +349,8 @@ impl Replica {
         }
     }
 
-    /// Ends a connection from this side: its watches go, its session stays, and what is left to be
-    /// sent is sent.
+    /// Ends a connection from this side: it removes its watches, keeps its session, and sends what
+    /// is left to be sent.
     fn end(&mut self, id: ConnectionId) {
         let Some(connection) = self.connections.get_mut(&id) else {
             return;
@@ -366,7 +366,7 @@ impl Replica {
     }
 }
 
-/// A limit of 0 is none.
+/// Returns whether a limit is reached; 0 is no limit.
 const fn reaches(number: usize, limit: usize) -> bool {
     limit > 0 && number >= limit
 }

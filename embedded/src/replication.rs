@@ -1,10 +1,10 @@
-//! The parts of which [`Standalone`](crate::Standalone) is made, for tests with an ensemble of them.
+//! The parts of [`Standalone`](crate::Standalone), for tests with an ensemble of them.
 //!
 //! **Unstable:** this module may change in any release, without notice.
 //!
 //! A [`Leader`] turns requests into transactions ([`prepare`]) and ends sessions. A [`Replica`]
 //! applies transactions, and answers reads, watches and pings by itself. An ensemble is one leader
-//! and several replicas, with something in between that delays, loses and reorders.
+//! and several replicas; the test delays, loses and reorders the messages between them.
 
 pub use crate::access::{Identities, InvalidAcl};
 pub use crate::forward::{Answer, Forward, ReplicaId, Ticket};

@@ -23,8 +23,8 @@ const REPLICA: ReplicaId = ReplicaId(1);
 /// A whole ZooKeeper server in memory, without socket, clock or thread. See the
 /// [crate documentation](crate) for the loop that drives it.
 ///
-/// Every call takes the present moment; it must not be earlier than that of the call before. After
-/// each call, [`Standalone::poll_ready`] tells which connections have something to send.
+/// Every call takes the present moment, which must not be earlier than that of the call before.
+/// After each call, [`Standalone::poll_ready`] returns the connections that have something to send.
 #[derive(Debug)]
 pub struct Standalone {
     leader: Leader,
@@ -33,7 +33,7 @@ pub struct Standalone {
 }
 
 impl Standalone {
-    /// An empty server.
+    /// Creates an empty server.
     pub fn new(now: Instant, config: &Config) -> Self {
         let database = Database::first(config);
         Self {
@@ -43,16 +43,17 @@ impl Standalone {
         }
     }
 
-    /// The tree and the sessions.
+    /// Returns the tree and the sessions.
     pub fn database(&self) -> &Database {
         self.replica.database()
     }
 
-    /// A client has connected.
+    /// Registers the connection of a client.
     ///
     /// # Errors
     ///
-    /// [`TooManyConnections`] at the limits of the configuration: the transport is to be closed.
+    /// [`TooManyConnections`] if a limit of the configuration is reached. The driver closes the
+    /// transport.
     pub fn open(
         &mut self,
         now: Instant,
@@ -61,21 +62,21 @@ impl Standalone {
         self.replica.open(now, peer)
     }
 
-    /// The transport delivered bytes: any number, from anywhere in a frame.
+    /// Takes bytes from the transport: any number of them, from anywhere in a frame.
     pub fn receive(&mut self, now: Instant, id: ConnectionId, bytes: &[u8]) {
         self.replica.receive(id, bytes);
         self.settle(now);
     }
 
-    /// Whether the driver is to read from the transport: not while requests wait for the client to
-    /// take its replies. What is received nevertheless is kept, so that a driver that reads
-    /// nevertheless sets the bound on a connection's memory.
+    /// Returns whether the driver should read from the transport. It should not while requests wait
+    /// for the client to take its replies. The server keeps what it receives nevertheless, so a
+    /// driver that goes on reading decides how much memory a connection takes.
     pub fn wants_input(&self, id: ConnectionId) -> bool {
         self.replica.wants_input(id)
     }
 
-    /// Appends what is to be sent to `output`, then goes on with requests that waited for that. To
-    /// be called until it appends nothing.
+    /// Appends the bytes to send to `output`, then continues with requests that waited for that.
+    /// Call it until it appends nothing.
     pub fn poll_transmit(
         &mut self,
         now: Instant,
@@ -87,24 +88,25 @@ impl Standalone {
         transmit
     }
 
-    /// Whether the server has closed the connection, or does not know it: what is left to be sent
-    /// may be sent, and nothing is read any more.
+    /// Returns whether the server has closed the connection, or does not know it. The driver may
+    /// then send what is left, and reads no more.
     pub fn is_closing(&self, id: ConnectionId) -> bool {
         self.replica.is_closing(id)
     }
 
-    /// A connection that has something to send, or is to be closed.
+    /// Returns a connection that has bytes to send, or has to be closed.
     pub fn poll_ready(&mut self) -> Option<ConnectionId> {
         self.replica.poll_ready()
     }
 
-    /// The transport is closed. The session goes on until its time is over.
+    /// Forgets a connection; its transport is closed. The session goes on until its timeout has
+    /// passed.
     pub fn close(&mut self, id: ConnectionId) {
         self.replica.close(id);
     }
 
-    /// Starts again, as with what a process had on disk: connections are closed, and every session
-    /// has the whole timeout before it that it was *created* with, whatever was granted to it
+    /// Restarts the server, as from what a process had on disk: it closes connections, and gives
+    /// every session the whole timeout again that it was *created* with, whatever was granted to it
     /// later.
     pub fn restart(&mut self, now: Instant) {
         self.replica.drop_connections();
@@ -112,19 +114,18 @@ impl Standalone {
         self.leader = Leader::new(now, &self.config, database, database.last_zxid());
     }
 
-    /// What session timeouts are brought into from now on: a real server learns of it when it
-    /// starts.
+    /// Sets the bounds for session timeouts from now on. A real server reads them when it starts.
     pub fn set_session_timeouts(&mut self, bounds: RangeInclusive<Duration>) {
         self.replica.set_session_timeouts(bounds.clone());
         self.config.session_timeouts = bounds;
     }
 
-    /// Whether requests are found to have waited too long, from now on.
+    /// Sets whether requests count as having waited too long.
     pub const fn set_throttling(&mut self, throttling: Throttling) {
         self.replica.set_throttling(throttling);
     }
 
-    /// How long the end of a session takes from now on.
+    /// Sets how long the server takes to end a session from now on.
     pub const fn set_expiry_pace(&mut self, pace: ExpiryPace) {
         self.config.expiry_pace = pace;
         self.leader.set_expiry_pace(pace);
@@ -135,13 +136,13 @@ impl Standalone {
         self.replica.drop_connections();
     }
 
-    /// Cuts the session's client off, and ends the session at once, as if its time had passed
-    /// meanwhile: the connection is closed without a word, then the ephemeral znodes go. The client
-    /// learns of it when it tries to go on with the session.
+    /// Cuts the session's client off and ends the session at once, as if its timeout had passed
+    /// meanwhile: the server closes the connection without a word, then deletes the ephemeral
+    /// znodes. The client learns of it when it tries to continue the session.
     ///
     /// # Errors
     ///
-    /// [`UnknownSession`] if the session is over already, or never was.
+    /// [`UnknownSession`] if the session has ended, or never existed.
     pub fn expire(&mut self, now: Instant, session: SessionId) -> Result<(), UnknownSession> {
         let txn = self.leader.expire(now, session).ok_or(UnknownSession)?;
         self.replica.end_connection_of(session);
@@ -149,13 +150,13 @@ impl Standalone {
         Ok(())
     }
 
-    /// Ends the session at once while its client is connected: the ephemeral znodes go, then the
-    /// connection is closed. A client that watches them is told that they are gone before it can
-    /// know that its session is.
+    /// Ends the session at once while its client is connected: the server deletes the ephemeral
+    /// znodes, then closes the connection. A client that watches them gets the events before it can
+    /// know that its session has ended.
     ///
     /// # Errors
     ///
-    /// [`UnknownSession`] if the session is over already, or never was.
+    /// [`UnknownSession`] if the session has ended, or never existed.
     pub fn expire_connected(
         &mut self,
         now: Instant,
@@ -166,8 +167,8 @@ impl Standalone {
         Ok(())
     }
 
-    /// Does what is due: ends sessions, reaps containers and znodes with a time to live, gives up
-    /// connections that began no session. Calling it early does nothing.
+    /// Does what is due: it ends sessions, deletes containers and znodes with a time to live, and
+    /// closes connections that began no session. Calling it early does nothing.
     pub fn handle_timeout(&mut self, now: Instant) {
         self.replica.handle_timeout(now);
         while let Some(txn) = self.leader.poll_due(now, self.replica.database()) {
@@ -176,17 +177,17 @@ impl Standalone {
         self.mark_closing();
     }
 
-    /// When [`Standalone::handle_timeout`] wants to be called next; `None` if nothing is due.
+    /// Returns when to call [`Standalone::handle_timeout`] next; `None` if nothing is due.
     pub fn poll_timeout(&self) -> Option<Instant> {
         let leader = self.leader.poll_timeout(self.replica.database());
         leader.into_iter().chain(self.replica.poll_timeout()).min()
     }
 
-    /// Decides on everything that the replica asked for. A decision may let it go on with requests
-    /// that ask for more.
+    /// Decides on every request of the replica. A decision may let the replica continue with
+    /// requests that ask for more.
     fn settle(&mut self, now: Instant) {
         while let Some((session, timeout)) = self.replica.poll_touched() {
-            // The replica knows already of one that is closing.
+            // The replica already knows of a session that is closing.
             self.leader.touch(now, session, timeout);
         }
         while let Some((ticket, forward)) = self.replica.poll_forward() {
@@ -216,7 +217,7 @@ impl Standalone {
     }
 }
 
-/// A session that is over, or never was.
+/// The session has ended, or never existed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is no such session")]
 pub struct UnknownSession;

@@ -1,4 +1,4 @@
-//! Time as the driver counts it, and as znodes carry it.
+//! Time on the driver's clock, and time as znodes carry it.
 
 use core::ops::Add;
 use core::time::Duration;
@@ -11,17 +11,17 @@ impl Instant {
     /// The origin.
     pub const ORIGIN: Self = Self(Duration::ZERO);
 
-    /// The moment `elapsed` after the origin.
+    /// Returns the moment `elapsed` after the origin.
     pub const fn since_origin(elapsed: Duration) -> Self {
         Self(elapsed)
     }
 
-    /// How long after the origin this is.
+    /// Returns the time since the origin.
     pub const fn elapsed(self) -> Duration {
         self.0
     }
 
-    /// The first multiple of `step` since the origin that is later than this.
+    /// Returns the first multiple of `step` since the origin that is later than this.
     pub(crate) fn next_multiple_of(self, step: Duration) -> Self {
         let step = millis(step).max(1);
         let multiple = (millis(self.0) / step).saturating_add(1);
@@ -43,17 +43,17 @@ impl Add<Duration> for Instant {
 pub struct Timestamp(i64);
 
 impl Timestamp {
-    /// The timestamp with this number of milliseconds since 1970.
+    /// Makes a timestamp from milliseconds since 1970.
     pub const fn from_millis(millis: i64) -> Self {
         Self(millis)
     }
 
-    /// Milliseconds since 1970.
+    /// Returns the milliseconds since 1970.
     pub const fn millis(self) -> i64 {
         self.0
     }
 
-    /// How long after `earlier` this is; zero if it is not.
+    /// Returns the time since `earlier`; zero if `earlier` is later.
     pub(crate) fn saturating_since(self, earlier: Self) -> Duration {
         let millis = self.0.saturating_sub(earlier.0);
         Duration::from_millis(u64::try_from(millis).unwrap_or(0))

@@ -1,32 +1,32 @@
-//! What a driver has to know of a client's transport.
+//! What the core tells a driver about a client's transport.
 
 /// The number of a connection; a replica never uses one twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ConnectionId(pub(crate) u64);
 
-/// Whether a connection goes on.
+/// Whether a connection stays open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transmit {
-    /// There may be more later.
+    /// The connection stays open, and more may come.
     Open,
-    /// Once what was given out is sent, the driver is to close the transport and call
+    /// The driver sends what it was given, closes the transport and calls
     /// [`Standalone::close`](crate::Standalone::close).
     Close,
 }
 
-/// A limit of connections is reached: the transport is to be closed without a word.
+/// A limit of connections is reached. The driver closes the transport without a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TooManyConnections {
     /// [`Limits::max_client_connections`](crate::Limits::max_client_connections).
     #[error("{limit} connections from one address are open, which is the limit")]
     FromAddress {
-        /// How many there may be.
+        /// The limit.
         limit: usize,
     },
     /// [`Limits::max_connections`](crate::Limits::max_connections).
     #[error("{limit} connections are open, which is the limit")]
     InTotal {
-        /// How many there may be.
+        /// The limit.
         limit: usize,
     },
 }

@@ -1,4 +1,4 @@
-//! The tree of znodes: what is there, and the four changes that it knows.
+//! The tree of znodes, and the four changes that it supports.
 
 mod growth;
 mod quota;
@@ -22,23 +22,23 @@ use crate::path;
 use crate::time::Timestamp;
 use crate::txn::{Diverged, Moment};
 
-/// All znodes by path. A parent is always there.
+/// All znodes by path. Every znode's parent exists.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Tree {
     znodes: BTreeMap<String, Znode>,
     ephemerals: BTreeMap<SessionId, BTreeSet<String>>,
-    /// Containers and znodes with a time to live: those that are looked through in intervals.
+    /// Containers and znodes with a time to live, which the leader checks in intervals.
     reaped: BTreeSet<String>,
-    /// Paths with a quota, whether or not there is a znode.
+    /// Paths with a quota, whether or not the znode exists.
     quotas: BTreeSet<String>,
     data_bytes: usize,
-    /// About how many bytes all znodes take besides.
+    /// About how many bytes all znodes take besides paths and data.
     overhead_bytes: usize,
     counter_end: CounterEnd,
 }
 
-/// About how many bytes a znode takes besides its path and data: what the server itself needs, the
-/// names of it in its parent and elsewhere, and its access list.
+/// Estimates the bytes of a znode besides its path and data: the server's own overhead, the copies
+/// of its name in its parent and elsewhere, and its access list.
 fn overhead(path: &str, access: &AccessList) -> usize {
     512 + 2 * path.len() + access.weight()
 }
@@ -90,7 +90,7 @@ impl Tree {
         }
     }
 
-    /// The empty path is the root's other name.
+    /// Finds a znode. The empty path is the root's other name.
     pub(crate) fn get(&self, path: &str) -> Option<&Znode> {
         self.znodes.get(path::stored(path))
     }
@@ -124,13 +124,13 @@ impl Tree {
         self.ephemerals.values().map(BTreeSet::len).sum()
     }
 
-    /// The znodes whose time has come.
+    /// The znodes that have to be deleted now.
     pub(crate) fn reapable(&self, now: Timestamp) -> impl Iterator<Item = &str> {
         let is_reapable = move |path: &&str| self.get(path).is_some_and(|z| z.is_reapable(now));
         self.reaped.iter().map(String::as_str).filter(is_reapable)
     }
 
-    /// Whether there is a znode whose time will come.
+    /// Returns whether any znode may have to be deleted in time.
     pub(crate) fn has_reaped(&self) -> bool {
         !self.reaped.is_empty()
     }
@@ -157,7 +157,7 @@ impl Tree {
         }
         let parent = self.znodes.get_mut(parent).ok_or(Diverged)?;
         parent.children.insert(name.to_string());
-        // A counter that sticks hides the new child from those that go by `pzxid`, too.
+        // A counter that sticks also hides the new child from clients that compare `pzxid`.
         if let Some(next) = parent.children_created.stored_next(self.counter_end) {
             parent.children_created = next;
             parent.pzxid = at.zxid;
@@ -194,7 +194,7 @@ impl Tree {
         Ok(stat)
     }
 
-    /// Removes a znode without children; it comes back as it was.
+    /// Removes a znode without children, and returns it.
     pub(crate) fn delete(&mut self, path: &str, zxid: Zxid) -> Result<Znode, Diverged> {
         let (parent, name) = path::split(path).ok_or(Diverged)?;
         let has_children = |znode: &Znode| !znode.children.is_empty();
@@ -254,7 +254,7 @@ impl Tree {
         Ok(znode.stat())
     }
 
-    /// As if the znode had had so many children, if it is there.
+    /// Sets how many children the znode has had, if it exists.
     pub(crate) fn set_children_created(&mut self, path: &str, count: i32) {
         if let Some(znode) = self.znodes.get_mut(path) {
             znode.children_created = ChildrenCreated::new(count);
@@ -262,7 +262,7 @@ impl Tree {
     }
 }
 
-/// What a new znode is made of.
+/// The parts of a new znode.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct NewZnode<'a> {
     pub(crate) path: &'a str,

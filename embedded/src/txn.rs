@@ -1,4 +1,4 @@
-//! Transactions: what is decided once, by the leader, and applied by every replica.
+//! Transactions: the leader decides on each once, and every replica applies it.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -21,13 +21,13 @@ pub struct Moment {
     pub time: Timestamp,
 }
 
-/// One entry of the log. Applied in the order of their numbers to equal databases, transactions
-/// give equal databases; nothing in them is left to decide.
+/// One entry of the log. It leaves nothing to decide: transactions that are applied in the order of
+/// their numbers to equal databases give equal databases.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Txn {
     /// When it was made.
     pub at: Moment,
-    /// On whose behalf; [`SessionId::NONE`] for the reaping of containers.
+    /// The session that asked for it; [`SessionId::NONE`] for the deletion of containers.
     pub session: SessionId,
     /// What it does.
     pub body: TxnBody,
@@ -45,7 +45,7 @@ pub enum TxnBody {
     CloseSession,
     /// These operations, all together.
     Apply(Vec<TxnOperation>),
-    /// Nothing: a write was refused. It takes a number nevertheless.
+    /// The transaction changes nothing: a write was refused. It takes a number nevertheless.
     Reject(Rejection),
 }
 
@@ -60,7 +60,7 @@ pub enum TxnOperation {
         data: Option<Bytes>,
         /// The access list, resolved.
         access: AccessList,
-        /// What ends its life.
+        /// What ends the znode's life.
         lifetime: Lifetime,
     },
     /// A znode is deleted.
@@ -89,24 +89,24 @@ pub enum TxnOperation {
 /// Why a write was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rejection {
-    /// Which operation of a multi; 0 for other writes.
+    /// The index of the operation in a multi; 0 for other writes.
     pub operation: usize,
-    /// Why.
+    /// The reason.
     pub error: ErrorCode,
-    /// Whether the request was refused as a whole, whatever its operations.
+    /// Whether the request was refused as a whole.
     pub extent: Extent,
 }
 
 /// How much of a request an error concerns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
-    /// One operation, which takes the others with it.
+    /// One operation. The others of its multi fail with it.
     Operation,
-    /// The request: it could not be read, or its session is over.
+    /// The request: it could not be decoded, or its session has ended.
     Request,
 }
 
-/// What came of a transaction: for the client that asked for it, and for those that watch.
+/// The result of a transaction, for the client that asked for it and for the clients that watch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Applied {
     pub(crate) outcome: TxnOutcome,
@@ -114,7 +114,7 @@ pub(crate) struct Applied {
     pub(crate) changes: Vec<TreeChange>,
 }
 
-/// What a transaction is answered with.
+/// The answer to a transaction's request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum TxnOutcome {
     SessionCreated,
@@ -132,7 +132,7 @@ pub(crate) enum OperationOutcome {
     Checked,
 }
 
-/// A change that watches report, with the access lists that decide who may hear of it.
+/// A change that watches report, with the access lists that decide which clients may hear of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum TreeChange {
     Created { path: String, access: AccessList, parent_access: AccessList },
@@ -140,8 +140,8 @@ pub(crate) enum TreeChange {
     DataSet { path: String, access: AccessList },
 }
 
-/// A transaction that does not fit: it was made for a database in another state, or its number is
-/// not higher than the last one's.
+/// The transaction does not fit: it was made for a database in another state, or its number is not
+/// higher than the last one's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the transaction was made for a database in another state")]
 pub struct Diverged;

@@ -1,5 +1,5 @@
-//! Watches, in two tables as servers keep them: what `getData` and `exists`
-//! left, and what listing children left; persistent ones are in both, recursive ones in the first.
+//! Watches, in two tables as ZooKeeper's servers keep them. `getData` and `exists` fill the first,
+//! listing children the second. Persistent watches are in both, recursive ones in the first.
 
 mod table;
 
@@ -21,31 +21,31 @@ pub(crate) struct Watches {
     max_bytes: usize,
 }
 
-/// There is no room for another watch.
+/// The memory for watches is full.
 #[derive(Debug)]
 pub(crate) struct WatchesFull;
 
-/// One event for one connection, to be sent if it may read the znode.
+/// An event for a connection. It is sent if the connection may read the znode.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Notification<'a> {
     pub(crate) connection: ConnectionId,
     pub(crate) kind: EventType,
     pub(crate) path: &'a str,
-    /// What says who may hear of it.
+    /// The access list that decides whether the connection may hear of it.
     pub(crate) access: &'a AccessList,
 }
 
-/// A kind of watch that the protocol does not have.
+/// The protocol has no such kind of watch.
 #[derive(Debug)]
 pub(crate) struct UnknownWatcherType;
 
 impl Watches {
-    /// None, and room for so many bytes of them.
+    /// Creates the tables, empty, with room for this many bytes.
     pub(crate) fn new(max_bytes: usize) -> Self {
         Self { data: Table::default(), child: Table::default(), max_bytes }
     }
 
-    /// A one-shot watch on a znode's data and existence.
+    /// Adds a one-shot watch on a znode's data and existence.
     pub(crate) fn watch_data(
         &mut self,
         connection: ConnectionId,
@@ -56,7 +56,7 @@ impl Watches {
         Ok(())
     }
 
-    /// A one-shot watch on a znode's list of children.
+    /// Adds a one-shot watch on a znode's list of children.
     pub(crate) fn watch_children(
         &mut self,
         connection: ConnectionId,
@@ -88,14 +88,14 @@ impl Watches {
         Ok(())
     }
 
-    /// A watch in both tables is let in where there is room for one: the bound is one on memory and
-    /// not to the byte.
+    /// Checks the room for a watch. A watch in both tables needs room for one only: the bound is on
+    /// memory, and not exact to the byte.
     fn ask_for_room(&self, path: &str) -> Result<(), WatchesFull> {
         let taken = self.data.bytes() + self.child.bytes();
         if taken + table::weight(path) <= self.max_bytes { Ok(()) } else { Err(WatchesFull) }
     }
 
-    /// Whether the connection has such a watch.
+    /// Returns whether the connection has such a watch.
     pub(crate) fn contains(
         &self,
         connection: ConnectionId,
@@ -107,7 +107,7 @@ impl Watches {
             || self.child.contains(connection, path, in_child))
     }
 
-    /// Removes such watches; tells whether there were any.
+    /// Removes such watches, and returns whether there were any.
     pub(crate) fn remove(
         &mut self,
         connection: ConnectionId,
@@ -120,13 +120,14 @@ impl Watches {
         Ok(from_data || from_child)
     }
 
-    /// Watches end with their connection.
+    /// Removes the watches of a connection that ends.
     pub(crate) fn forget(&mut self, connection: ConnectionId) {
         self.data.forget(connection);
         self.child.forget(connection);
     }
 
-    /// Whom a change is to be told, in order; one-shot watches that it meets are gone.
+    /// Returns the notifications of a change, in order, and removes the one-shot watches that it
+    /// fired.
     pub(crate) fn fire<'a>(&mut self, change: &'a TreeChange) -> Vec<Notification<'a>> {
         let mut notifications = Vec::new();
         let mut tell = |connections: Vec<ConnectionId>, kind, path, access| {
@@ -182,7 +183,7 @@ impl Watches {
     }
 }
 
-/// What `wchs` tells.
+/// The numbers that `wchs` reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct WatchCounts {
     pub(crate) connections: usize,
@@ -190,7 +191,7 @@ pub(crate) struct WatchCounts {
     pub(crate) watches: usize,
 }
 
-/// Which modes in the data table, and which in the child table.
+/// Returns the modes in the data table and in the child table.
 fn meant_by(
     kind: WatcherType,
 ) -> Result<(&'static [WatchMode], &'static [WatchMode]), UnknownWatcherType> {

@@ -1,4 +1,4 @@
-//! Requests that want to change something, owned, as they travel from a replica to the leader.
+//! Write requests, owned, as they travel from a replica to the leader.
 
 mod bodies;
 
@@ -14,10 +14,11 @@ use self::bodies::{CreateBody, CreateTtlBody, SetAclBody};
 pub(crate) use self::bodies::{MultiEntry, multi_entries};
 use crate::access::{AccessList, AclResolver, Identities, InvalidAcl};
 
-/// The longest time to live, in milliseconds: what fits beside its mark in ZooKeeper's owner field.
+/// The longest time to live, in milliseconds. It has to fit beside its mark in ZooKeeper's owner
+/// field.
 const MAX_TTL_MILLIS: u64 = 0xff_ffff_ffff;
 
-/// A write, and on whose behalf.
+/// A write, and the session that asks for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WriteRequest {
     /// The session.
@@ -28,18 +29,18 @@ pub struct WriteRequest {
     pub write: Write,
 }
 
-/// What a client asks to be changed.
+/// The change that a client asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Write {
     /// One operation.
     Single(Operation),
-    /// Several, together or not at all.
+    /// Several operations, all together or none.
     Multi(Vec<Operation>),
     /// The end of the session.
     CloseSession,
     /// A change of the ensemble, which is always refused.
     Reconfig,
-    /// Several operations that could not be read.
+    /// Several operations that could not be decoded.
     Undecodable,
 }
 
@@ -52,7 +53,7 @@ pub enum Operation {
     Delete {
         /// The znode.
         path: String,
-        /// The version that it has to have.
+        /// The version that it must have.
         version: Version,
     },
     /// Replace a znode's data.
@@ -61,7 +62,7 @@ pub enum Operation {
         path: String,
         /// The new data.
         data: Option<Bytes>,
-        /// The version that it has to have.
+        /// The version that it must have.
         version: Version,
     },
     /// Replace a znode's access list.
@@ -70,14 +71,14 @@ pub enum Operation {
         path: String,
         /// The new list.
         access: Result<AccessList, InvalidAcl>,
-        /// The version of the access list that it has to have.
+        /// The version that the access list must have.
         version: Version,
     },
     /// Compare a znode's version.
     Check {
         /// The znode.
         path: String,
-        /// The version that it has to have.
+        /// The version that it must have.
         version: Version,
     },
 }
@@ -91,13 +92,13 @@ pub struct Create {
     pub data: Option<Bytes>,
     /// The access list.
     pub access: Result<AccessList, InvalidAcl>,
-    /// Whether a sequence goes behind the path.
+    /// Whether the server appends a sequence number.
     pub naming: Naming,
-    /// What is to end its life.
+    /// What is to end the znode's life.
     pub lifetime: Result<RequestedLifetime, LifetimeError>,
 }
 
-/// Whether a znode's name ends with a sequence.
+/// Whether a znode's name ends with a sequence number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Naming {
     /// The name is as asked for.
@@ -106,7 +107,7 @@ pub enum Naming {
     Sequential,
 }
 
-/// What is to end a new znode's life.
+/// What is to end the life of a new znode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RequestedLifetime {
     /// Nothing.
@@ -115,22 +116,22 @@ pub enum RequestedLifetime {
     Ephemeral,
     /// The loss of its last child.
     Container,
-    /// Not having been written for so long.
+    /// The passing of this time without a write.
     Ttl(Duration),
 }
 
-/// A mode of creation that makes no sense.
+/// The server cannot use a mode of creation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LifetimeError {
-    /// A mode that does not exist, or not for this operation.
+    /// The mode does not exist, or not for this operation.
     UnknownMode,
-    /// A time to live that is not between 1 and 2⁴⁰ − 1 milliseconds.
+    /// The time to live is not between 1 and 2⁴⁰ − 1 milliseconds.
     InvalidTtl,
 }
 
-/// Reads the body of a write. `None`: the opcode is no write, or not one for clients.
+/// Decodes the body of a write. Returns `None` if the opcode is no write, or not one for clients.
 ///
-/// Since 3.9 a single operation that cannot be read takes no transaction; a multi does.
+/// Since 3.9 a single operation that cannot be decoded takes no transaction; a multi does.
 pub(crate) fn read(
     opcode: OpCode,
     body: &[u8],
@@ -169,8 +170,8 @@ fn read_single(
     })
 }
 
-/// A mode that does not exist, or not without a time to live, makes a multi unreadable as a whole,
-/// as since 3.9.0. A wrong time to live does not.
+/// Decodes a multi. An unknown mode, or one that needs a time to live and has none, makes a multi
+/// undecodable as a whole, as since 3.9.0. An invalid time to live does not.
 fn read_multi(body: &[u8], acls: &mut AclResolver<'_>) -> Result<Write, DecodeError> {
     let Some(entries) = multi_entries(body)? else {
         return Ok(Write::Undecodable);
@@ -226,8 +227,8 @@ enum Kind {
     Container,
 }
 
-/// Servers take every known mode with `createContainer`, and make a container of it; with a plain
-/// `create` the container mode makes a persistent znode.
+/// Reads a create. Servers accept every known mode with `createContainer`, and make a container;
+/// with a plain `create` the container mode makes a persistent znode.
 fn create(
     request: &CreateBody<'_, CreateMode>,
     kind: Kind,
@@ -242,7 +243,7 @@ fn create(
             CreateMode::PERSISTENT | CreateMode::PERSISTENT_SEQUENTIAL | CreateMode::CONTAINER,
         ) => Ok(RequestedLifetime::Persistent),
         (Kind::Container, mode) if mode.name().is_some() => Ok(RequestedLifetime::Container),
-        // Modes with a time to live, which this request has no room for.
+        // These modes need a time to live, and this request has no field for one.
         (_, mode) if TtlMode::new(mode.get()).name().is_some() => Err(LifetimeError::InvalidTtl),
         _ => Err(LifetimeError::UnknownMode),
     };

@@ -1,13 +1,13 @@
-//! Error codes of replies.
+//! Error codes of replies; see docs/protocol.md#errors.
 
 use crate::record::numbers;
 
 numbers! {
     /// The outcome of a request.
     pub struct ErrorCode;
-    /// Done.
+    /// The request succeeded.
     OK = 0, "Ok";
-    /// Only a range marker.
+    /// Marks a range of codes.
     SYSTEM_ERROR = -1, "SystemError";
     /// In a multi: not tried, because an earlier operation failed.
     RUNTIME_INCONSISTENCY = -2, "RuntimeInconsistency";
@@ -19,27 +19,27 @@ numbers! {
     MARSHALLING_ERROR = -5, "MarshallingError";
     /// The server does not know the operation, or has it switched off.
     UNIMPLEMENTED = -6, "Unimplemented";
-    /// Made by clients.
+    /// A client's own code.
     OPERATION_TIMEOUT = -7, "OperationTimeout";
     /// An invalid path, flag, or time to live.
     BAD_ARGUMENTS = -8, "BadArguments";
-    /// Made by the C client.
+    /// A code of the C client.
     INVALID_STATE = -9, "InvalidState";
-    /// Inside servers.
+    /// A code inside servers.
     UNKNOWN_SESSION = -12, "UnknownSession";
     /// A reconfig without a quorum of the new members.
     NEW_CONFIG_NO_QUORUM = -13, "NewConfigNoQuorum";
     /// Another reconfig is going on.
     RECONFIG_IN_PROGRESS = -14, "ReconfigInProgress";
-    /// Made by the C client.
+    /// A code of the C client.
     SSL_CONNECTION_ERROR = -15, "SslConnectionError";
-    /// Only a range marker.
+    /// Marks a range of codes.
     API_ERROR = -100, "ApiError";
     /// The znode, or the parent of the one to create, does not exist.
     NO_NODE = -101, "NoNode";
     /// The access list denies it.
     NO_AUTH = -102, "NoAuth";
-    /// The version is another one.
+    /// The znode has another version.
     BAD_VERSION = -103, "BadVersion";
     /// An ephemeral znode cannot have children.
     NO_CHILDREN_FOR_EPHEMERALS = -108, "NoChildrenForEphemerals";
@@ -47,17 +47,17 @@ numbers! {
     NODE_EXISTS = -110, "NodeExists";
     /// The znode has children.
     NOT_EMPTY = -111, "NotEmpty";
-    /// The session is over.
+    /// The session has ended.
     SESSION_EXPIRED = -112, "SessionExpired";
-    /// Made by clients.
+    /// A client's own code.
     INVALID_CALLBACK = -113, "InvalidCallback";
     /// The access list is empty or malformed.
     INVALID_ACL = -114, "InvalidAcl";
     /// The credentials were refused.
     AUTH_FAILED = -115, "AuthFailed";
-    /// Made by the C client.
+    /// A code of the C client.
     CLOSING = -116, "Closing";
-    /// Made by the C client.
+    /// A code of the C client.
     NOTHING = -117, "Nothing";
     /// The session has moved to another connection.
     SESSION_MOVED = -118, "SessionMoved";
@@ -67,7 +67,7 @@ numbers! {
     EPHEMERAL_ON_LOCAL_SESSION = -120, "EphemeralOnLocalSession";
     /// No such watch is set.
     NO_WATCHER = -121, "NoWatcher";
-    /// Made by clients.
+    /// A client's own code.
     REQUEST_TIMEOUT = -122, "RequestTimeout";
     /// The server has reconfig switched off.
     RECONFIG_DISABLED = -123, "ReconfigDisabled";

@@ -1,14 +1,14 @@
-//! What can be wrong with bytes from the wire.
+//! Errors of decoding.
 
 use thiserror::Error;
 
-/// A record that does not decode: what was wrong, and where.
+/// A record that does not decode: the reason, and the place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
 #[error("{kind} at offset {offset}")]
 pub struct DecodeError {
-    /// What was wrong.
+    /// The reason.
     pub kind: DecodeErrorKind,
-    /// Bytes from the start of the decoded input to the field at fault.
+    /// Bytes from the start of the decoded input to the faulty field.
     pub offset: usize,
 }
 
@@ -41,13 +41,13 @@ pub enum DecodeErrorKind {
     /// A string that is not UTF-8.
     #[error("string is not UTF-8")]
     InvalidUtf8,
-    /// Bytes after the end of the record, where the caller wanted none.
+    /// Bytes after the end of the record, where the caller allowed none.
     #[error("{extra} bytes after the end of the record")]
     Trailing {
-        /// How many.
+        /// The number of these bytes.
         extra: usize,
     },
-    /// A number that names no kind of entry in a multi.
+    /// A number that stands for no kind of entry in a multi.
     #[error("unknown kind {0} of entry in a multi")]
     UnknownKind(i32),
 }

@@ -1,12 +1,13 @@
-//! Text of others, made fit for a terminal.
+//! Texts from other clients or servers, made safe for a terminal.
 
 use core::fmt::{self, Write};
 
-/// Shows a text with all that a terminal would act upon, or hide, written as `\u{…}`: control
-/// characters, marks of direction and of zero width, line and paragraph separators, and what has no
-/// glyph. Line breaks and tabs become `\n`, `\r` and `\t`, so that the text stays on its line.
+/// Shows a text and escapes, as `\u{…}`, each character that a terminal would act upon or hide:
+/// control characters, marks of direction and of zero width, line and paragraph separators, and
+/// characters without a glyph. Line breaks and tabs become `\n`, `\r` and `\t`, so the text stays
+/// on its line.
 ///
-/// All else is shown as it is, quotes and backslashes too.
+/// It shows all other characters as they are, quotes and backslashes too.
 ///
 /// ```
 /// use zk_jute::Escaped;
@@ -44,9 +45,9 @@ impl Write for Escaper<'_, '_> {
     }
 }
 
-/// Whether [`Escaped`] writes a character as its number.
+/// Returns whether [`Escaped`] writes a character as its number.
 fn is_unfit(c: char) -> bool {
-    // A letter before it keeps a combining mark, which is not shown alone, from being escaped.
+    // Behind a letter, a combining mark is not escaped; alone it would be.
     let mut pair = [b'a', 0, 0, 0, 0];
     let Some((_, rest)) = pair.split_first_mut() else {
         return true;
@@ -54,7 +55,7 @@ fn is_unfit(c: char) -> bool {
     let length = 1 + c.encode_utf8(rest).len();
     let pair = pair.get(..length).and_then(|pair| core::str::from_utf8(pair).ok());
     let quoted = matches!(c, '"' | '\'' | '\\');
-    // Letters and marks that are blank by design, which the standard library takes for visible.
+    // Letters and marks that are blank by design. The standard library takes them for visible.
     let blank = matches!(
         c,
         '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{3164}' | '\u{ffa0}'

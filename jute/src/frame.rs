@@ -1,4 +1,4 @@
-//! Frames: a length, then that many bytes.
+//! Frames: a length, then that many bytes (docs/protocol.md#frames).
 
 use core::fmt;
 
@@ -14,7 +14,7 @@ pub const DEFAULT_MAX_FRAME: usize = 0xF_FFFF;
 #[cfg(feature = "alloc")]
 const LONGEST: usize = 0x7FFF_FFFF;
 
-/// A length that ends the connection: it does not tell where the next frame begins.
+/// A length that ends the connection, since the next frame cannot be found behind it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum FrameError {
@@ -26,12 +26,12 @@ pub enum FrameError {
     TooLong {
         /// The payload's length.
         length: usize,
-        /// The largest one accepted.
+        /// The largest accepted length.
         limit: usize,
     },
 }
 
-/// A length that is text: what a peer said that does not speak ZooKeeper's protocol.
+/// A length that is text: the peer does not speak ZooKeeper's protocol.
 struct Said(usize);
 
 impl fmt::Display for Said {
@@ -49,12 +49,12 @@ impl fmt::Display for Said {
     }
 }
 
-/// The length of the payload of the frame that `input` starts with, its four bytes of length not
-/// counted; `None` while fewer than four bytes are there. The payload itself need not be there.
+/// Returns the length of the payload of the first frame of `input`, without its four bytes of
+/// length; `None` while fewer than four bytes are there. The payload itself need not be there.
 ///
 /// # Errors
 ///
-/// A negative length, or one above `limit`: nothing behind it can be read.
+/// A negative length, or one above `limit`: no frame behind it can be read.
 #[inline]
 pub fn frame_len(input: &[u8], limit: usize) -> Result<Option<usize>, FrameError> {
     let Some((head, _)) = input.split_first_chunk::<4>() else {
@@ -68,12 +68,11 @@ pub fn frame_len(input: &[u8], limit: usize) -> Result<Option<usize>, FrameError
     }
 }
 
-/// Appends a frame that holds a header and a body; `&()` is the header of the two connect frames,
-/// which have none.
+/// Appends a frame with a header and a body. The two connect frames have no header: pass `&()`.
 ///
 /// # Errors
 ///
-/// [`FrameError::TooLong`] if the payload is longer than `limit`; `output` is then as it was.
+/// [`FrameError::TooLong`] if the payload is longer than `limit`; `output` is then unchanged.
 #[cfg(feature = "alloc")]
 pub fn put_frame(
     output: &mut bytes::BytesMut,

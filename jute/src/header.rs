@@ -1,4 +1,4 @@
-//! What stands before every body once the session is established.
+//! Headers of requests and replies, once the session is established (docs/protocol.md#headers).
 
 use crate::code::ErrorCode;
 use crate::id::{Xid, Zxid};
@@ -6,21 +6,21 @@ use crate::opcode::OpCode;
 use crate::record::record;
 
 record! {
-    /// Stands before the body of a request.
+    /// The header of a request.
     pub struct RequestHeader {
-        /// By which the reply will name the request.
+        /// The number that the reply repeats.
         pub xid: Xid,
         /// The operation.
         pub opcode: OpCode,
     }
 
-    /// Stands before the body of a reply or a notification.
+    /// The header of a reply or a notification.
     pub struct ReplyHeader {
         /// The request's number, or a reserved one.
         pub xid: Xid,
-        /// What the server had applied.
+        /// The last transaction that the server has applied; for a write, its transaction.
         pub zxid: Zxid,
-        /// The outcome; a body is to be read only when this is [`ErrorCode::OK`].
+        /// The outcome. A body follows only if this is [`ErrorCode::OK`].
         pub error: ErrorCode,
     }
 }

@@ -1,4 +1,4 @@
-//! Numbers that must not be mixed up.
+//! Types for numbers that must not be mixed up.
 
 use core::fmt;
 
@@ -14,12 +14,12 @@ macro_rules! id {
         pub struct $name($inner);
 
         impl $name {
-            /// The id with this number.
+            /// Makes the id with this number.
             pub const fn new(number: $inner) -> Self {
                 Self(number)
             }
 
-            /// The number.
+            /// Returns the number.
             pub const fn get(self) -> $inner {
                 self.0
             }
@@ -44,18 +44,18 @@ macro_rules! id {
 }
 
 id! {
-    /// The number of a transaction; grows with every write of the whole ensemble.
+    /// The number of a transaction. It grows with every write in the ensemble.
     pub struct Zxid(i64);
     /// The id of a session; 0 asks for a new one, and marks a znode without an owner.
     pub struct SessionId(i64);
-    /// The number by which a reply names its request.
+    /// The number that ties a reply to its request.
     pub struct Xid(i32);
-    /// How often a znode's data, children or ACL changed.
+    /// The number of changes of a znode's data, children or access list.
     pub struct Version(i32);
 }
 
 impl Zxid {
-    /// Before the first transaction.
+    /// The state before the first transaction.
     pub const ZERO: Self = Self(0);
 }
 
@@ -89,7 +89,7 @@ impl Xid {
     /// The first number of an ordinary request.
     pub const FIRST: Self = Self(1);
 
-    /// The number of the next ordinary request: positive, and 1 again after the largest.
+    /// Returns the number of the next ordinary request: positive, and 1 again after the largest.
     #[must_use]
     pub const fn next(self) -> Self {
         match self.0 {

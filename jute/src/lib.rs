@@ -1,13 +1,14 @@
-//! ZooKeeper's wire format, written by hand: jute primitives, the records of the client protocol,
-//! and frames. Encoding and decoding work for both sides of the wire.
+//! Encodes and decodes ZooKeeper's wire format: jute primitives, the records of the client
+//! protocol, and frames. It works for both sides of the wire. The repository's docs/protocol.md
+//! describes the protocol.
 //!
 //! - Decoding borrows from the input. A list of children is a [`Vector`], an iterator over the
-//!   frame, not a `Vec<String>`.
-//! - Input is hostile until proved otherwise: a length is compared with what is left before
-//!   anything is skipped, and a [`DecodeError`] says what was wrong and at which offset.
-//! - Bytes behind a record are ignored by [`Decode::decode_prefix`], as servers and clients ignore
-//!   them, and refused by [`Decode::decode_exact`]. Numbers without a name are kept.
-//! - `no_std`. The feature `alloc` (on by default) adds [`Writer`] for `Vec<u8>` and
+//!   frame, and not a `Vec<String>`.
+//! - Input is treated as hostile: the decoder compares each length with the bytes that are left
+//!   before it skips anything. A [`DecodeError`] has the reason and the offset.
+//! - [`Decode::decode_prefix`] ignores bytes behind a record, as servers and clients do;
+//!   [`Decode::decode_exact`] refuses them. Numbers without a name are kept.
+//! - The crate is `no_std`. The feature `alloc` (on by default) adds [`Writer`] for `Vec<u8>` and
 //!   `bytes::BytesMut`; without it, encode into a [`SliceWriter`].
 //!
 //! # Example
@@ -50,7 +51,7 @@ mod splitter;
 mod vector;
 mod writer;
 
-/// The README's example is compiled and run with the documentation's.
+/// Compiles and runs the README's example with the doctests.
 #[cfg(all(doctest, feature = "alloc"))]
 #[doc = include_str!("../README.md")]
 struct ReadmeExample;

@@ -1,4 +1,4 @@
-//! The operations of the client protocol.
+//! The operations of the client protocol; see docs/protocol.md#operations.
 
 use crate::record::numbers;
 
@@ -7,15 +7,15 @@ numbers! {
     pub struct OpCode;
     /// A notification; not a request.
     NOTIFICATION = 0, "notification";
-    /// Makes a znode.
+    /// Creates a znode.
     CREATE = 1, "create";
-    /// Removes a znode.
+    /// Deletes a znode.
     DELETE = 2, "delete";
-    /// Asks for a znode's [`Stat`](crate::records::Stat).
+    /// Reads a znode's [`Stat`](crate::records::Stat), also to find out whether it exists.
     EXISTS = 3, "exists";
-    /// Reads a znode.
+    /// Reads a znode's data.
     GET_DATA = 4, "getData";
-    /// Writes a znode.
+    /// Replaces a znode's data.
     SET_DATA = 5, "setData";
     /// Reads a znode's access list.
     GET_ACL = 6, "getACL";
@@ -23,7 +23,7 @@ numbers! {
     SET_ACL = 7, "setACL";
     /// Lists children.
     GET_CHILDREN = 8, "getChildren";
-    /// Waits until the server has caught up with its leader.
+    /// Waits until the server has caught up with ZooKeeper's leader.
     SYNC = 9, "sync";
     /// Keeps the session alive.
     PING = 11, "ping";
@@ -31,9 +31,9 @@ numbers! {
     GET_CHILDREN2 = 12, "getChildren2";
     /// Compares a version; only inside a multi.
     CHECK = 13, "check";
-    /// Several writes as one transaction.
+    /// Executes several writes as one transaction.
     MULTI = 14, "multi";
-    /// Makes a znode and tells its [`Stat`](crate::records::Stat).
+    /// Creates a znode and returns its [`Stat`](crate::records::Stat).
     CREATE2 = 15, "create2";
     /// Changes the ensemble.
     RECONFIG = 16, "reconfig";
@@ -41,13 +41,13 @@ numbers! {
     CHECK_WATCHES = 17, "checkWatches";
     /// Removes watches.
     REMOVE_WATCHES = 18, "removeWatches";
-    /// Makes a container znode.
+    /// Creates a container znode.
     CREATE_CONTAINER = 19, "createContainer";
-    /// Removes a container znode; only inside servers.
+    /// Deletes a container znode; only inside servers.
     DELETE_CONTAINER = 20, "deleteContainer";
-    /// Makes a znode with a time to live.
+    /// Creates a znode with a time to live.
     CREATE_TTL = 21, "createTTL";
-    /// Several reads in one request.
+    /// Executes several reads in one request.
     MULTI_READ = 22, "multiRead";
     /// Adds an identity to the connection.
     AUTH = 100, "auth";

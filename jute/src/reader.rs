@@ -4,34 +4,34 @@ use crate::error::{DecodeError, DecodeErrorKind};
 
 /// Reads jute primitives from the front of a byte slice.
 ///
-/// Every read checks the length against what is left first; a failed read leaves the cursor
-/// where it was.
+/// Every read first compares the length with the bytes that are left. A failed read leaves the
+/// cursor in place.
 #[derive(Clone, Debug)]
 pub struct Reader<'a> {
     rest: &'a [u8],
     offset: usize,
 }
 
-// Inlined, because a list costs one call of each for every element, mostly from other crates.
+// Inlined, because a list makes one call of each for every element, mostly from other crates.
 impl<'a> Reader<'a> {
-    /// Starts at the front of `input`.
+    /// Creates a reader at the front of `input`.
     pub const fn new(input: &'a [u8]) -> Self {
         Self { rest: input, offset: 0 }
     }
 
-    /// Bytes consumed so far.
+    /// Returns the number of bytes consumed so far.
     #[inline]
     pub const fn offset(&self) -> usize {
         self.offset
     }
 
-    /// The bytes not yet consumed.
+    /// Returns the bytes not yet consumed.
     #[inline]
     pub const fn rest(&self) -> &'a [u8] {
         self.rest
     }
 
-    /// Reads a boolean; any byte but zero is true, as in the servers.
+    /// Reads a boolean. Any byte but zero is true, as in the servers.
     #[inline]
     pub fn boolean(&mut self) -> Result<bool, DecodeError> {
         self.array().map(|[byte]| byte != 0)
@@ -49,7 +49,7 @@ impl<'a> Reader<'a> {
         self.array().map(i64::from_be_bytes)
     }
 
-    /// Reads a `buffer`; `None` is null, which is not the same as empty.
+    /// Reads a `buffer`. `None` is null, which differs from empty.
     #[inline]
     pub fn buffer(&mut self) -> Result<Option<&'a [u8]>, DecodeError> {
         match self.length(1)? {
@@ -58,10 +58,10 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads a `ustring`; `None` is null.
+    /// Reads a `ustring`. `None` is null.
     ///
-    /// Strict about UTF-8, where Java replaces what it cannot read: no path can hold the characters
-    /// that the two write differently.
+    /// It refuses invalid UTF-8, which Java replaces. Java writes some characters differently, but
+    /// no path can contain these.
     #[inline]
     pub fn ustring(&mut self) -> Result<Option<&'a str>, DecodeError> {
         let start = self.clone();
@@ -74,10 +74,10 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Reads a length or count, refusing one that cannot fit in what is left when each element
-    /// takes at least `element_len` bytes. `None` is null.
+    /// Reads a length or count. It refuses a count that cannot fit in the bytes that are left, if
+    /// each element takes at least `element_len` bytes. `None` is null.
     ///
-    /// Strict about negative counts, which Java reads as an empty list.
+    /// It refuses negative counts below -1, which Java reads as an empty list.
     #[inline]
     pub(crate) fn length(&mut self, element_len: usize) -> Result<Option<usize>, DecodeError> {
         let start = self.clone();
@@ -93,9 +93,9 @@ impl<'a> Reader<'a> {
         Err(self.error(kind))
     }
 
-    /// Ends the reading; bytes left over are an error.
+    /// Ends the reading, and fails if bytes are left over.
     ///
-    /// Servers and clients ignore trailing bytes, so this is for callers that want to know.
+    /// Servers and clients ignore such bytes, so this is for callers that want to know of them.
     pub fn finish(self) -> Result<(), DecodeError> {
         match self.rest.len() {
             0 => Ok(()),

@@ -9,7 +9,7 @@ pub trait Encode {
     /// Appends the value to `writer`.
     fn encode<W: Writer + ?Sized>(&self, writer: &mut W);
 
-    /// Bytes that [`Encode::encode`] will append.
+    /// Returns the number of bytes that [`Encode::encode`] will append.
     fn encoded_len(&self) -> usize {
         let mut counter = Counter::default();
         self.encode(&mut counter);
@@ -17,9 +17,9 @@ pub trait Encode {
     }
 }
 
-/// A value that can be read from the wire; it may borrow from the input.
+/// A value that can be read from the wire. It may borrow from the input.
 pub trait Decode<'a>: Sized {
-    /// The fewest bytes that any value of this type takes: what a count is checked against.
+    /// The fewest bytes that any value of this type takes. Counts are compared with it.
     const MIN_ENCODED_LEN: usize;
 
     /// Reads one value from the front of `reader`.
@@ -30,7 +30,7 @@ pub trait Decode<'a>: Sized {
         Self::decode(&mut Reader::new(input))
     }
 
-    /// Reads one value that has to take up the whole input.
+    /// Reads one value, which must take up the whole input.
     fn decode_exact(input: &'a [u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(input);
         let value = Self::decode(&mut reader)?;
@@ -66,7 +66,7 @@ primitive! {
     i64, 8, long, |value| value.to_be_bytes();
 }
 
-/// The empty body: of a ping, of a reply that is a header only.
+/// The empty body, of a ping and of a reply with a header only.
 impl Encode for () {
     fn encode<W: Writer + ?Sized>(&self, _: &mut W) {}
 }
@@ -142,14 +142,14 @@ never_null!(str, [u8]);
 
 /// Appends a length or count.
 ///
-/// Jute counts with an `int`. A longer value is written with the largest count, which makes a
-/// frame far above every server's limit: the session refuses it by its length before it is sent.
+/// Jute counts with an `int`. For a longer value this writes the largest count. The frame is then
+/// far above every server's limit, and the session refuses it by its length.
 pub(crate) fn encode_length<W: Writer + ?Sized>(length: usize, writer: &mut W) {
     i32::try_from(length).unwrap_or(i32::MAX).encode(writer);
 }
 
-/// Declares records: the list of fields is written once, in wire order, for the type, the
-/// encoder and the decoder, so that they cannot drift apart.
+/// Declares records. The list of fields, in wire order, is written once for the type, the encoder
+/// and the decoder, so they cannot drift apart.
 macro_rules! record {
     ($(
         $(#[$meta:meta])*
@@ -168,7 +168,7 @@ macro_rules! record {
     )*};
     (@encode $name:ident { $($field:ident,)* }) => {
         impl $crate::Encode for $name {
-            // A fixed length, so one copy will do.
+            // The length is fixed, so one copy is enough.
             #[inline]
             fn encode<W: $crate::Writer + ?Sized>(&self, writer: &mut W) {
                 let mut bytes = [0; <$name as $crate::Decode<'_>>::MIN_ENCODED_LEN];
@@ -191,7 +191,7 @@ macro_rules! record {
             const MIN_ENCODED_LEN: usize =
                 0 $(+ <$type as $crate::Decode<'_>>::MIN_ENCODED_LEN)*;
 
-            // Nothing borrowed, so all fields have a fixed length: it is checked once.
+            // Nothing is borrowed, so all fields have a fixed length: check it once.
             #[inline]
             fn decode(reader: &mut $crate::Reader<'_>) -> Result<Self, $crate::DecodeError> {
                 let bytes = reader.chunk::<{ <$name as $crate::Decode<'_>>::MIN_ENCODED_LEN }>()?;
@@ -215,8 +215,8 @@ macro_rules! record {
     };
 }
 
-/// Declares numbers with names: unknown ones are kept, not lost (and cannot be built twice, as a
-/// known variant and as an "other" one, which an enum would allow).
+/// Declares numbers with names, and keeps unknown ones. An enum with an "other" variant would allow
+/// to write a known number in two ways.
 macro_rules! numbers {
     (
         $(#[$meta:meta])*
@@ -230,17 +230,17 @@ macro_rules! numbers {
         impl $name {
             $($(#[$const_meta])* pub const $constant: Self = Self($value);)*
 
-            /// The value for a number from the wire, known or not.
+            /// Makes the value for a number from the wire, known or not.
             pub const fn new(number: i32) -> Self {
                 Self(number)
             }
 
-            /// The number on the wire.
+            /// Returns the number on the wire.
             pub const fn get(self) -> i32 {
                 self.0
             }
 
-            /// The name of a known number.
+            /// Returns the name of a known number.
             pub const fn name(self) -> Option<&'static str> {
                 match self.0 {
                     $($value => Some($text),)*

@@ -1,4 +1,4 @@
-//! How numbers are written into configuration and events: as the tools of ZooKeeper show them.
+//! Writes numbers into configuration and events in the form of ZooKeeper's tools.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -50,7 +50,7 @@ as_text! {
     Zxid, "a zxid in hexadecimal, such as 0x100000002", |text| hexadecimal(text).map(Zxid::new);
 }
 
-/// All 64 bits: ids of sessions may be negative.
+/// Reads all 64 bits: session ids may be negative.
 fn hexadecimal(text: &str) -> Option<i64> {
     let digits = text.strip_prefix("0x").filter(|digits| !digits.starts_with('+'))?;
     u64::from_str_radix(digits, 16).ok().map(u64::cast_signed)

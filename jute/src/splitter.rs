@@ -1,4 +1,4 @@
-//! From a stream of bytes to frames.
+//! Splits a stream of bytes into frames.
 
 use bytes::{Buf, Bytes, BytesMut};
 
@@ -7,23 +7,23 @@ use crate::frame::{FrameError, frame_len};
 /// Bytes of the length before each frame.
 const FRAME_HEAD: usize = 4;
 
-/// What is kept of a frame above the limit: as much as a reply's header.
+/// How many bytes of a frame above the limit are kept: the length of a reply's header.
 const KEPT: usize = 16;
 
-/// The most frames at once: what is done with them, under a lock maybe, comes to an end.
+/// The most frames at once. It bounds the caller's work on them, perhaps under a lock.
 const MOST: usize = 512;
 
-/// Takes frames from the front of a stream of bytes, one connection's worth.
+/// Takes frames from the front of a stream of bytes, of one connection.
 ///
-/// One that is longer than the limit is not kept, but read past: the caller that waits for it can
-/// be told so, and what follows is not lost.
+/// It keeps only the head of a frame above the limit, and reads past the rest. So the caller can
+/// fail the request that waits for it, and does not lose the frames behind it.
 #[derive(Clone, Debug, Default)]
 pub struct FrameSplitter {
     /// Bytes of a frame above the limit that are still to come.
     to_skip: usize,
 }
 
-/// Frames that came one after the other: an iterator over them. Not empty at first.
+/// Frames that came one after the other, as an iterator. It is not empty at first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Frames {
     /// Whole ones, with their lengths.
@@ -34,8 +34,8 @@ pub struct Frames {
 }
 
 impl Frames {
-    /// Bytes of the frames that are left, as they were sent: with their lengths, and with what was not
-    /// kept.
+    /// Returns the bytes of the frames that are left, as they were sent: with their lengths, and
+    /// with the parts that were not kept.
     pub fn sent_len(&self) -> usize {
         let oversized = self.oversized.as_ref().map_or(0, |frame| FRAME_HEAD + frame.length);
         self.whole.len().saturating_add(oversized)
@@ -63,7 +63,7 @@ impl Iterator for Frames {
 
 impl ExactSizeIterator for Frames {}
 
-/// The payload of a frame, or what is kept of it.
+/// The payload of a frame, or the kept part of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Frame {
     /// The payload.
@@ -78,7 +78,7 @@ impl From<Bytes> for Frame {
     }
 }
 
-/// What is kept of a frame above the limit.
+/// The kept part of a frame above the limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Oversized {
     /// The first bytes of the payload: 16, the header of a reply, or all if it has less.
@@ -90,12 +90,12 @@ pub struct Oversized {
 }
 
 impl FrameSplitter {
-    /// The frames of which enough is there, up to one above the limit, if there are any. Room for the
-    /// rest of a frame is reserved in `input`, up to `limit`.
+    /// Takes all complete frames, up to the first one above the limit; `None` if there is none yet.
+    /// It reserves room for the rest of a frame in `input`, up to `limit`.
     ///
     /// # Errors
     ///
-    /// A length that is negative: it does not tell where the next frame would begin.
+    /// A negative length: the next frame cannot be found behind it.
     pub fn next(
         &mut self,
         input: &mut BytesMut,
@@ -117,7 +117,7 @@ impl FrameSplitter {
             end += FRAME_HEAD + length;
             count += 1;
         }
-        // One after the other shares the buffer in one step, not in one for each.
+        // All of them share the buffer in one step.
         let whole = if count > 0 { input.split_to(end).freeze() } else { Bytes::new() };
         let oversized = match self.oversized(input, limit) {
             Err(_) if count > 0 => None,
@@ -127,7 +127,8 @@ impl FrameSplitter {
         Ok((frames.len() > 0).then_some(frames))
     }
 
-    /// The first bytes of the next frame, if that is above the limit. Room for it is reserved if not.
+    /// Takes the head of the next frame if the frame is above the limit; otherwise reserves room
+    /// for the frame.
     fn oversized(
         &mut self,
         input: &mut BytesMut,

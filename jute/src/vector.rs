@@ -8,10 +8,10 @@ use crate::reader::Reader;
 use crate::record::{Decode, Encode, encode_length};
 use crate::writer::Writer;
 
-/// A list on the wire: decoded, a view of the input; to be encoded, a slice.
+/// A list on the wire. Decoded, it is a view of the input; to be encoded, it is a slice.
 ///
-/// A decoded list was checked element by element, so that iterating cannot fail; it allocates
-/// nothing. Null and empty are different on the wire and are kept apart.
+/// A decoded list was checked element by element, so iterating cannot fail; it allocates nothing.
+/// Null and empty lists differ on the wire, and here too.
 #[derive(Clone, Copy)]
 pub struct Vector<'a, T> {
     repr: Repr<'a, T>,
@@ -25,22 +25,22 @@ enum Repr<'a, T> {
 }
 
 impl<'a, T> Vector<'a, T> {
-    /// The null list; servers refuse it in most places.
+    /// The null list. Servers refuse it in most places.
     pub const NULL: Self = Self { repr: Repr::Null };
     /// The empty list.
     pub const EMPTY: Self = Self::new(&[]);
 
-    /// A list to encode.
+    /// Makes a list to encode.
     pub const fn new(elements: &'a [T]) -> Self {
         Self { repr: Repr::Slice(elements) }
     }
 
-    /// Whether this is the null list.
+    /// Returns whether this is the null list.
     pub const fn is_null(&self) -> bool {
         matches!(self.repr, Repr::Null)
     }
 
-    /// Number of elements; 0 for null.
+    /// Returns the number of elements; 0 for null.
     pub const fn len(&self) -> usize {
         match self.repr {
             Repr::Null => 0,
@@ -49,14 +49,14 @@ impl<'a, T> Vector<'a, T> {
         }
     }
 
-    /// Whether there are no elements; true for null.
+    /// Returns whether there are no elements; true for null.
     pub const fn is_empty(&self) -> bool {
         self.len() == 0
     }
 }
 
 impl<'a, T: Decode<'a> + Copy> Vector<'a, T> {
-    /// The elements, in wire order.
+    /// Returns the elements, in wire order.
     pub fn iter(&self) -> VectorIter<'a, T> {
         VectorIter {
             repr: match self.repr {

@@ -1,9 +1,9 @@
-//! Where encoded bytes go.
+//! Destinations of encoded bytes.
 
 /// A sink for encoded bytes.
 ///
-/// Writing never fails at the call: growing sinks cannot, and [`SliceWriter`] reports a buffer
-/// that was too small once, at its end.
+/// A write never fails: growing sinks have room, and [`SliceWriter`] reports at its end that its
+/// buffer was too small.
 pub trait Writer {
     /// Appends `bytes`.
     fn put(&mut self, bytes: &[u8]);
@@ -24,12 +24,12 @@ impl Writer for bytes::BytesMut {
     }
 }
 
-/// Counts what would be written.
+/// Counts bytes instead of writing them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counter(usize);
 
 impl Counter {
-    /// Bytes counted so far.
+    /// Returns the number of bytes counted so far.
     pub const fn count(self) -> usize {
         self.0
     }
@@ -49,12 +49,12 @@ pub struct SliceWriter<'a> {
 }
 
 impl<'a> SliceWriter<'a> {
-    /// Writes from the front of `buffer`.
+    /// Makes a writer that begins at the front of `buffer`.
     pub const fn new(buffer: &'a mut [u8]) -> Self {
         Self { buffer, needed: 0 }
     }
 
-    /// The written bytes, or how many the buffer should have had.
+    /// Returns the written bytes, or how many the buffer should have had.
     pub fn finish(self) -> Result<&'a [u8], BufferTooSmall> {
         let needed = self.needed;
         self.buffer.get(..needed).ok_or(BufferTooSmall { needed })

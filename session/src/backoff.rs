@@ -1,16 +1,17 @@
-//! How long to wait before the next attempt to connect.
+//! The wait before the next attempt to connect.
 
 use core::time::Duration;
 
-/// Exponential backoff with full jitter: before attempt *k* after the last connection that lasted,
-/// wait for a random time between zero and `base · 2ᵏ`, at most `cap`. A first attempt to another server
-/// than that of the connection that lasted is made at once.
+/// Exponential backoff with full jitter. Before attempt *k* after the last connection that lasted,
+/// the session waits for a random time between zero and `base · 2ᵏ`, at most `cap`. After a
+/// connection that lasted, it makes the first attempt to another server at once.
 ///
 /// Full jitter spreads the clients of a failed server over time. A connection lasted if its session
-/// was established for `cap` at least, and did not end by an error of the protocol or by the server's
-/// word that the session has expired. A server that accepts, answers, and then breaks off, whether
-/// it is hostile or takes offence at the first request of the session (such as one that sets watches
-/// again and is too long for it), is dialled at the pace of `cap`.
+/// was established for at least `cap`, and if the connection ended neither by an error of the
+/// protocol nor by the server's word that the session has expired. So a server that accepts,
+/// answers and then breaks off is dialled at the pace of `cap`. Such a server may be hostile, or it
+/// may refuse the first request of the session, for example a request that sets watches again and
+/// is too long for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Backoff {
     /// The bound of the first wait.
@@ -50,7 +51,7 @@ mod tests {
         }
     }
 
-    /// Clients that lost the same server do not come back together (kazoo #664).
+    /// Clients that lost the same server must not come back together (kazoo #664).
     #[test]
     fn delays_of_different_seeds_spread_over_the_whole_range() {
         let backoff = Backoff::default();

@@ -1,4 +1,4 @@
-//! What a session is made with.
+//! Settings of a session.
 
 use core::num::NonZeroUsize;
 use core::time::Duration;
@@ -13,21 +13,21 @@ use crate::sasl::Sasl;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Config {
-    /// Number of servers to choose from; the driver knows their addresses.
+    /// How many servers there are. The driver knows their addresses.
     pub servers: NonZeroUsize,
-    /// The session timeout to ask for; the server decides, within its bounds.
+    /// The session timeout to ask for. The server brings it into its bounds.
     pub session_timeout: Duration,
     /// How long to wait between attempts to connect.
     pub backoff: Backoff,
-    /// What becomes of requests submitted while there is no connection.
+    /// What happens to requests that are submitted without a connection.
     pub while_disconnected: WhileDisconnected,
-    /// Whether a server will do that is cut off from its ensemble.
+    /// Whether the session accepts a server that is cut off from its ensemble.
     pub read_only_servers: ReadOnlyServers,
     /// Bounds on memory and frames.
     pub limits: Limits,
     /// Whether connections begin with a SASL exchange.
     pub sasl: Sasl,
-    /// What evidence the lease deadline rests on.
+    /// The evidence that the lease deadline rests on.
     pub grade: LeaseGrade,
     /// How much earlier than the server's clock the lease ends.
     pub margin: LeaseMargin,
@@ -36,7 +36,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// The defaults for this many servers: a timeout of 10 s, requests refused while
+    /// Returns the defaults for this many servers: a timeout of 10 s, and requests refused while
     /// disconnected.
     pub fn new(servers: NonZeroUsize) -> Self {
         Self {
@@ -54,48 +54,48 @@ impl Config {
     }
 }
 
-/// What becomes of a request submitted while there is no connection.
+/// What happens to a request that is submitted without a connection.
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WhileDisconnected {
-    /// It is refused with [`SubmitError::NotConnected`](crate::SubmitError::NotConnected), so the
-    /// caller knows that it was not executed.
+    /// The session refuses it with [`SubmitError::NotConnected`](crate::SubmitError::NotConnected),
+    /// so the caller knows that it was not executed.
     #[default]
     Refuse,
-    /// It is sent once there is a connection; it fails if the session ends before.
+    /// The session sends it once there is a connection. It fails if the session ends before.
     Queue,
 }
 
-/// What a session does about servers that are cut off from their ensemble, and serve reads of what
-/// they knew until then (`readonlymode.enabled`).
+/// Whether a session accepts servers that are cut off from their ensemble (`readonlymode.enabled`;
+/// see docs/protocol.md#read-only-servers). Such a server answers reads from its last state.
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ReadOnlyServers {
-    /// They are passed over: the session waits for a server that takes writes.
+    /// No: the session waits for a server that takes writes.
     #[default]
     Refuse,
-    /// They will do as long as no other is found, and the session goes on
-    /// [looking](crate::Session::poll_probe) for one. A session that such a server has made is
-    /// known to no other one: the next connection brings another session. Watches go along.
+    /// Yes, while it finds no other server; it goes on [looking](crate::Session::poll_probe) for
+    /// one. No other server knows a session that such a server has made, so the next connection
+    /// brings another session. Watches are kept.
     Accept,
 }
 
-/// Bounds that hold whatever the peer and the callers do.
+/// Bounds on memory, independent of the peer and the callers.
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// The largest payload to send, in bytes: the server's `jute.maxbuffer`, above which it drops
-    /// the connection without a word.
+    /// The largest payload to send, in bytes: the server's `jute.maxbuffer`. The server drops the
+    /// connection on a larger one, without a word (docs/protocol.md#frames).
     pub max_frame: usize,
-    /// Requests that may be waiting for their replies.
+    /// The most requests that wait for their replies.
     pub max_in_flight: usize,
-    /// Bytes that may be waiting to be sent; one request may go beyond.
+    /// The most bytes that wait to be sent; one request may go beyond.
     pub max_queued_bytes: usize,
 }
 

@@ -1,4 +1,5 @@
-//! `host[:port][,host[:port]…][/chroot]`.
+//! Connect strings: `host[:port][,host[:port]…][/chroot]`
+//! (docs/protocol.md#paths-and-connect-strings).
 
 use alloc::borrow::ToOwned;
 use alloc::string::String;
@@ -10,10 +11,10 @@ use core::str::FromStr;
 use crate::path::check_path;
 use crate::servers::ServerIndex;
 
-/// ZooKeeper's usual port.
+/// ZooKeeper's default port.
 pub const DEFAULT_PORT: u16 = 2181;
 
-/// Where a server is: a name or address, and a port.
+/// The address of a server: a name or address, and a port.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ServerAddress {
     /// A host name, an IPv4 address, or an IPv6 address without brackets.
@@ -32,7 +33,7 @@ impl fmt::Display for ServerAddress {
     }
 }
 
-/// A list of servers, at least one, and the path below which a client lives.
+/// A list of servers, at least one, and the client's chroot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConnectString {
     first: ServerAddress,
@@ -41,23 +42,22 @@ pub struct ConnectString {
 }
 
 impl ConnectString {
-    /// The servers, in the order written.
+    /// Returns the servers, in the order written.
     pub fn servers(&self) -> impl Iterator<Item = &ServerAddress> {
         core::iter::once(&self.first).chain(&self.others)
     }
 
-    /// The server that a session of this list means by an index.
+    /// Returns the server that a session of this list means by an index.
     pub fn server(&self, index: ServerIndex) -> Option<&ServerAddress> {
         self.servers().nth(index.0)
     }
 
-    /// Number of servers.
+    /// Returns the number of servers.
     pub fn server_count(&self) -> NonZeroUsize {
         NonZeroUsize::MIN.saturating_add(self.others.len())
     }
 
-    /// The path below which the client lives; empty for the root. It is a valid path, but
-    /// need not exist.
+    /// Returns the chroot; empty for the root. It is a valid path, but need not exist.
     pub fn chroot(&self) -> &str {
         &self.chroot
     }
@@ -94,7 +94,7 @@ impl fmt::Display for ConnectString {
     }
 }
 
-/// A connect string that cannot be used.
+/// Why a connect string cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConnectStringError {
@@ -104,16 +104,16 @@ pub enum ConnectStringError {
     /// An entry without a host name.
     #[error("no host in {0:?}: write host:port, or [address]:port for IPv6")]
     NoHost(String),
-    /// A port that is no number from 1 to 65535.
+    /// A port that is not a number from 1 to 65535.
     #[error("invalid port in {0:?}: a number from 1 to 65535 is needed")]
     InvalidPort(String),
     /// An IPv6 address outside of brackets, or a bracket that is not closed.
     #[error("ambiguous address {0:?}: write an IPv6 address in brackets, as in [::1]:2181")]
     Brackets(String),
-    /// White space or other characters that no host name has.
+    /// White space, or other characters that are not allowed in a host name.
     #[error("invalid host name in {0:?}")]
     InvalidHost(String),
-    /// A chroot that is no path.
+    /// A chroot that is not a valid path.
     #[error(
         "invalid chroot {0:?}: needed is a path without a slash at its end, empty parts, `.`, \
          `..`, or characters that ZooKeeper forbids"
@@ -148,7 +148,7 @@ fn parse_server(entry: &str) -> Result<ServerAddress, ConnectStringError> {
     }
     let port = match port {
         None => DEFAULT_PORT,
-        // `parse` alone would take a sign too.
+        // `parse` alone would also accept a sign.
         Some(digits) => Some(digits)
             .filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))
             .and_then(|digits| digits.parse().ok())

@@ -1,45 +1,46 @@
-//! Until when no server can have expired the session.
+//! The lease: until when no server can have expired the session.
 //!
 //! # Why the deadline holds, step by step
 //!
-//! ZooKeeper's leader ends sessions. It keeps a time of expiry for each, and a *touch* that arrives
-//! sets it to its arrival plus the timeout that the touch carries. So a deadline is the sending of
-//! something that is known to have touched the session there, plus a timeout, less the margin.
+//! ZooKeeper's leader ends sessions. It keeps a time of expiry for each session. A *touch* that
+//! arrives sets it to the time of arrival plus the timeout that the touch carries. So a deadline is
+//! the time at which something was sent that is known to have touched the session at the leader,
+//! plus a timeout, less the margin.
 //!
 //! 1. **The timeout is the least ever granted.** A touch carries the timeout of the connection that
 //!    it came by. A server that restarts, and a new ZooKeeper leader, start all clocks with the
 //!    timeout of the session's *creation*, whatever was granted later. And a member that the
-//!    session has left may hand over an old touch late, with the timeout of then. None of them can
-//!    be less than the least.
-//! 2. **The proof is later than the touch.** What a server answers shows that it was touched there;
-//!    that the leader, too, was, later answers show: see [`Evidence`]. What they show is the deadline
-//!    by this leader ([`Proved::by_leader`]).
+//!    session has left may hand over an old touch late, with its old timeout. None of these
+//!    timeouts is less than the least one.
+//! 2. **The proof is later than the touch.** A server's answer shows that the session was touched
+//!    at that server. Later answers show that it was also touched at the leader: see [`Evidence`].
+//!    They give the deadline by this leader ([`Proved::by_leader`]).
 //! 3. **Under [`LeaseGrade::Quorum`] a commit comes after all that.** A leader that was deposed
-//!    unawares goes on answering `sync`, and commits nothing. A connection has one leader behind it,
-//!    so a commit that was asked for after the touch, on the same connection, shows that this leader
-//!    led until then; and one that comes after it starts the session's clock later still. So with
-//!    each commit the deadline by the leader becomes the deadline ([`Proved::by_quorum`]): a lease
-//!    that `sync`s kept [ready](LeaseUpkeep::Ready) is proved by one check. By another connection,
-//!    that is, maybe by another leader, only what was committed counts.
+//!    unawares goes on answering `sync`, and commits nothing. A connection has one leader behind
+//!    it. So a commit that was asked for after the touch, on the same connection, shows that this
+//!    leader still led; and a leader that comes after it starts the session's clock later still. So
+//!    with each commit the deadline by the leader becomes the deadline ([`Proved::by_quorum`]), and
+//!    one check proves a lease that `sync`s kept [ready](LeaseUpkeep::Ready). On another
+//!    connection, which may have another leader behind it, only commits count.
 //! 4. **A proof that comes in time extends the deadline at once.** The leader finds a session
-//!    expired when its time has come, not before: as long as the deadline before has not passed, the
-//!    touch met a session that lived.
-//! 5. **A proof that comes late is tentative, until a check that was sent later is answered.** If the
-//!    deadline has passed (or there was none), the leader may have taken the session out of its
-//!    queue already, without having marked it as closing yet (`SessionTrackerImpl.run`): in that
-//!    moment a touch succeeds and changes nothing, requests are served and even committed, and the
-//!    session is closed all the same. Or it has marked it, and a follower's `sync` is answered
-//!    nevertheless. The moment is short: the leader works off the sessions that expire together in
-//!    less than [a twelfth of the timeout](SETTLING_PART), or this rule does not suffice. A check in
-//!    a transaction that was sent that long after the tentative proof, and succeeded, met a session
-//!    that was not closing: the touch before counted, and so has every proof that came since, while
-//!    the tentative deadline had not passed.
-//! 6. **A connection's handshake** is checked against the leader and touches there; rules 2 to 5
-//!    apply to it as well. So with a new connection a tentative proof of the old one is dropped. The
-//!    handshake that makes a session is committed by a quorum, and needs no further proof.
-//! 7. **Errors prove nothing,** and nothing that a read-only server says does.
+//!    expired when its time has come, not before. As long as the last deadline has not passed, the
+//!    touch met a live session.
+//! 5. **A proof that comes late is tentative, until a check that was sent later is answered.** If
+//!    the deadline has passed (or there was none), the leader may have taken the session out of its
+//!    queue without having marked it closing yet (`SessionTrackerImpl.run`). In that moment a touch
+//!    succeeds and changes nothing, the leader serves and even commits requests, and then closes
+//!    the session nevertheless. Or it has marked the session, and a follower's `sync` is still
+//!    answered. The moment is short: this rule suffices if the leader works off the sessions that
+//!    expire together in less than [a twelfth of the timeout](SETTLING_PART). A check in a
+//!    transaction that was sent that long after the tentative proof, and succeeded, met a session
+//!    that was not closing. So the earlier touch counted, and so did every proof that came since,
+//!    while the tentative deadline had not passed.
+//! 6. **A connection's handshake** is checked against the leader and touches the session there;
+//!    rules 2 to 5 apply to it as well. So a new connection drops a tentative proof of the old one.
+//!    A quorum commits the handshake that makes a session, so it needs no further proof.
+//! 7. **Errors prove nothing,** and neither does anything from a read-only server.
 //!
-//! What this takes from the clocks, the ensemble and its operators is listed at [`LeaseGrade`].
+//! [`LeaseGrade`] lists what this assumes of the clocks, the ensemble and its operators.
 
 use core::time::Duration;
 
@@ -58,17 +59,17 @@ mod outlook;
 mod pace;
 mod upkeep;
 
-/// This part of the timeout passes between the answer that completes a tentative proof and the
-/// sending of what confirms it. It rests on a condition: ZooKeeper's leader works through all
-/// sessions of one bucket, those that expire together, in less time.
+/// The part of the timeout that passes between the answer that completes a tentative proof and the
+/// sending of its confirmation. It assumes that ZooKeeper's leader works through the sessions of
+/// one bucket, which expire together, in less time.
 const SETTLING_PART: u32 = 12;
 
-/// After a refusal the next heartbeat comes this part of the timeout later: soon, since other
+/// The part of the timeout after which the next heartbeat follows a refusal: soon, since other
 /// elections of the session rely on the same lease. Each further refusal in a row doubles it.
 const RETRY_PART: u32 = 24;
 
-/// How many heartbeats are looked at to say whether a lease goes on: the first may prove nothing, two
-/// more prove what came before them, and from the fourth on all are alike.
+/// How many heartbeats to simulate to find out whether a lease goes on. The first may prove
+/// nothing, two more prove what came before them, and from the fourth on all are alike.
 const HEARTBEATS_AHEAD: u32 = 4;
 
 /// Three doublings make a third of the timeout, the interval of heartbeats that succeed.
@@ -80,7 +81,7 @@ pub(crate) struct Lease {
     grade: LeaseGrade,
     margin: LeaseMargin,
     pace: HeartbeatPace,
-    /// The least that was ever granted to the session.
+    /// The least timeout that was ever granted to the session.
     timeout: Duration,
     server: ServerMode,
     state: LeaseState,
@@ -93,7 +94,7 @@ pub(crate) struct Lease {
 pub(crate) struct Handshake {
     pub(crate) sent_at: Instant,
     pub(crate) answered_at: Instant,
-    /// The least timeout that was granted to the session so far, by this handshake too.
+    /// The least timeout that was granted to the session so far, by this handshake included.
     pub(crate) least_timeout: Duration,
 }
 
@@ -101,13 +102,13 @@ pub(crate) struct Handshake {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ServerMode {
     ReadWrite,
-    /// It has no leader, so nothing that it says proves anything.
+    /// It has no leader, so its answers prove nothing.
     ReadOnly,
 }
 
 #[derive(Clone, Copy, Debug)]
 enum LeaseState {
-    /// Nothing is proved, or what was has lapsed.
+    /// Nothing is proved, or the proof has lapsed.
     Unproved,
     /// A proof came when none was in force.
     Settling(Tentative),
@@ -117,13 +118,14 @@ enum LeaseState {
 /// Deadlines that are in force.
 #[derive(Clone, Copy, Debug)]
 struct Proved {
-    /// What the leader behind the connection counts by, if it leads.
+    /// The time by which the leader behind the connection counts, if it leads.
     by_leader: Instant,
-    /// What it counted by at the last commit that was asked for later; no later than `by_leader`.
+    /// The time by which it counted at the last commit that was asked for later; no later than
+    /// `by_leader`.
     by_quorum: Option<Instant>,
 }
 
-/// A deadline that counts once something that was sent late enough is answered.
+/// A deadline that counts once something sent late enough is answered.
 #[derive(Clone, Copy, Debug)]
 struct Tentative {
     deadline: Instant,
@@ -148,8 +150,8 @@ impl Lease {
         self.grade
     }
 
-    /// A server has accepted a handshake, whatever becomes of the connection: its clock for the
-    /// session starts again, with a timeout that may be shorter.
+    /// Notes that a server has accepted a handshake, whatever happens to the connection then: the
+    /// server's clock for the session starts again, with a timeout that may be shorter.
     pub(crate) fn accepted(&mut self, handshake: Handshake) {
         self.timeout = handshake.least_timeout;
         self.evidence = Evidence::NONE;
@@ -159,13 +161,14 @@ impl Lease {
             .map_or(LeaseState::Unproved, |deadline| LeaseState::proved(deadline.min(longest)));
     }
 
-    /// The accepted handshake made the session. That is a write: a quorum has committed it.
+    /// Notes that the accepted handshake made the session. That is a write, so a quorum has
+    /// committed it.
     pub(crate) fn begin(&mut self, handshake: Handshake) {
         self.connect(handshake);
         self.state = LeaseState::proved(self.deadline_after(handshake.sent_at));
     }
 
-    /// The accepted handshake went on with the session.
+    /// Notes that the accepted handshake continued the session.
     pub(crate) fn resume(&mut self, now: Instant, handshake: Handshake) {
         self.connect(handshake);
         match self.grade {
@@ -176,8 +179,8 @@ impl Lease {
         }
     }
 
-    /// A read-only server accepted the session, or made one of its own. What was proved stays, and
-    /// nothing is added until a server of the ensemble answers.
+    /// Notes that a read-only server accepted the session, or made one of its own. Earlier proofs
+    /// stay, and nothing is added until a server of the ensemble answers.
     pub(crate) fn read_only(&mut self) {
         self.server = ServerMode::ReadOnly;
     }
@@ -188,7 +191,7 @@ impl Lease {
         self.round_trips = RoundTrips::begin(round_trip);
     }
 
-    /// A request sent at `sent_at` was answered at `now`.
+    /// Notes that a request sent at `sent_at` was answered at `now`.
     #[inline]
     pub(crate) fn answered(&mut self, now: Instant, sent_at: Instant) {
         if self.grade == LeaseGrade::Contact {
@@ -198,7 +201,7 @@ impl Lease {
         }
     }
 
-    /// A ping sent at `sent_at` was answered at `now`, without an error.
+    /// Notes that a ping sent at `sent_at` was answered at `now`, without an error.
     pub(crate) fn ping_answered(&mut self, now: Instant, sent_at: Instant) {
         if self.grade == LeaseGrade::Contact {
             self.round_trips.note_heartbeat(now.saturating_since(sent_at));
@@ -206,7 +209,7 @@ impl Lease {
         self.answered(now, sent_at);
     }
 
-    /// A heartbeat sent at `sent_at` was answered at `now` with success. While
+    /// Notes that a heartbeat sent at `sent_at` was answered at `now` with success. While
     /// [`Lease::is_settling`], heartbeats are checks.
     pub(crate) fn heartbeat_answered(
         &mut self,
@@ -232,8 +235,8 @@ impl Lease {
         self.evidence.heartbeat_answered(now, sent_at, kind, self.pace)
     }
 
-    /// The confirmation of a heartbeat, sent at `sent_at`, was answered at `now` with success. The
-    /// kind of the heartbeat, if it still counts.
+    /// Notes that the confirmation of a heartbeat, sent at `sent_at`, was answered at `now` with
+    /// success. Returns the kind of the heartbeat, if it still counts.
     pub(crate) fn confirmed(&mut self, now: Instant, sent_at: Instant) -> Option<HeartbeatKind> {
         self.round_trips.note_confirmation(now.saturating_since(sent_at));
         let Confirmed { kind, handed_over } = self.evidence.confirmed(now, self.timeout)?;
@@ -244,23 +247,23 @@ impl Lease {
         Some(kind)
     }
 
-    /// The confirmation of a heartbeat was refused, or not even sent.
+    /// Notes that the confirmation of a heartbeat was refused, or not even sent.
     pub(crate) fn not_confirmed(&mut self) {
         self.evidence.not_confirmed();
     }
 
-    /// The session is over.
+    /// Ends the lease with the session.
     pub(crate) fn end(&mut self) {
         self.state = LeaseState::Unproved;
     }
 
-    /// Whether the lease lapses now: true once for each time that it does.
+    /// Returns whether the lease lapses now: true once for each lapse.
     #[inline]
     pub(crate) fn lapses(&mut self, now: Instant) -> bool {
         let LeaseState::Proved(Proved { by_leader, by_quorum }) = self.state else {
             return false;
         };
-        // Asked with every request and every reply: mostly both lie ahead.
+        // Every request and every reply asks this. Mostly both deadlines lie ahead.
         if now < by_leader && by_quorum.is_none_or(|deadline| now < deadline) {
             return false;
         }
@@ -282,34 +285,36 @@ impl Lease {
         }
     }
 
-    /// Whether a tentative proof waits for a check: one that a closing session does not pass.
+    /// Returns whether a tentative proof waits for a check, which a closing session does not pass.
     pub(crate) const fn is_settling(&self) -> bool {
         matches!(self.state, LeaseState::Settling(_))
     }
 
-    /// When the next heartbeat is due, after one that was answered with success: once it can prove
-    /// more than that one, or settle what is tentative.
+    /// Returns when the next heartbeat is due, after one that was answered with success: as soon as
+    /// it can prove more than that one, or settle a tentative proof.
     ///
-    /// What only settles must be answered before the next proof is due. There is one heartbeat at a
-    /// time, so that proof would come late, and at long round trips the lease would lapse, settle and
-    /// lapse for ever. The heartbeat that proves settles, too.
+    /// A heartbeat that only settles must be answered before the next proof is due. There is one
+    /// heartbeat at a time, so otherwise that proof would come late, and at long round trips the
+    /// lease would lapse, settle and lapse for ever. The heartbeat that proves settles, too.
     pub(crate) fn next_heartbeat(&self, now: Instant) -> Instant {
         let due = self.evidence.due_at(self.pace).unwrap_or(now).max(now);
         let settles_at = self.settles_at().map(|settles_at| settles_at.max(now));
         settles_at.filter(|at| *at + self.round_trips.expected() <= due).unwrap_or(due)
     }
 
-    /// How long after a refused heartbeat the next one is due, if so many were refused before it.
+    /// Returns how long after a refused heartbeat the next one is due, if this many were refused
+    /// before it.
     pub(crate) fn retry_delay(&self, refusals: u32) -> Duration {
         self.timeout / RETRY_PART * (1 << refusals.min(MOST_DOUBLINGS))
     }
 
-    /// When a ping is due for the lease's sake, if `last_sent` is when anything was last sent.
+    /// Returns when a ping is due for the lease's sake, if `last_sent` is when anything was last
+    /// sent.
     pub(crate) fn next_ping(&self, last_sent: Instant) -> Option<Instant> {
         match (self.grade, self.server) {
             (LeaseGrade::Contact, ServerMode::ReadWrite) => {
                 let due = last_sent + self.interval();
-                // However often the answers do not settle it.
+                // This holds however often the answers do not settle it.
                 let soonest = last_sent + self.timeout / SETTLING_PART;
                 Some(self.settles_at().map_or(due, |at| due.min(at.max(soonest))))
             }
@@ -317,14 +322,14 @@ impl Lease {
         }
     }
 
-    /// Whether the lease goes on if heartbeats (or pings) do, from `beats_from` on at the soonest,
-    /// and at the round trips that were measured.
+    /// Returns whether the lease goes on if heartbeats (or pings) do, from `beats_from` on at the
+    /// soonest, and at the measured round trips.
     pub(crate) fn outlook(&self, now: Instant, beats_from: Instant) -> LeaseOutlook {
         let timeout = self.timeout;
         let until = self.deadline().filter(|&until| now < until);
         let longest = match outlook::longest(self.grade, self.margin, self.pace, timeout) {
             Some(longest) => longest,
-            // Pings come too rarely; what the caller sends may keep it.
+            // Pings come too rarely; the caller's requests may keep it.
             None if self.grade == LeaseGrade::Contact => {
                 return until
                     .map_or(LeaseOutlook::AwaitsProof, |until| LeaseOutlook::Secure { until });
@@ -346,8 +351,8 @@ impl Lease {
         }
     }
 
-    /// Whether proofs come before `deadline`, and before the deadlines that they set, if heartbeats go
-    /// out when they are due and every answer takes this long.
+    /// Returns whether proofs come before `deadline`, and before the deadlines that they set, if
+    /// heartbeats go out when they are due and every answer takes this long.
     fn is_proved_before(&self, deadline: Instant, now: Instant, round_trip: Duration) -> bool {
         let reserve = outlook::reserve(self.timeout, round_trip);
         let in_time = |sent_at: Instant, deadline| sent_at + reserve < deadline;
@@ -375,8 +380,8 @@ impl Lease {
         true
     }
 
-    /// Between the answer to one heartbeat and the next: more than half a tick, since servers grant
-    /// no less than two.
+    /// Returns the time between the answer to one heartbeat and the next. It is more than half a
+    /// tick, since servers grant no less than two ticks.
     fn interval(&self) -> Duration {
         self.timeout / 3
     }
@@ -388,7 +393,7 @@ impl Lease {
         }
     }
 
-    /// Something sent at `sent_at` was answered, by a session that is not closing.
+    /// Notes that something sent at `sent_at` was answered, in a session that is not closing.
     fn settle(&mut self, now: Instant, sent_at: Instant) {
         if let LeaseState::Settling(Tentative { deadline, settles_at }) = self.state
             && sent_at >= settles_at
@@ -401,15 +406,16 @@ impl Lease {
         }
     }
 
-    /// The heartbeat that was answered last was sent after everything that is proved by the leader.
+    /// Notes that the heartbeat answered last was sent after everything that is proved by the
+    /// leader.
     fn vouch(&mut self, kind: HeartbeatKind) {
         if let (LeaseState::Proved(proved), HeartbeatKind::Check) = (&mut self.state, kind) {
             proved.by_quorum = Some(proved.by_leader);
         }
     }
 
-    /// Evidence that comes too late proves nothing, and a ping that overtook the queue may prove
-    /// more than a later answer.
+    /// Extends the deadline. Evidence that comes too late proves nothing, and a ping that overtook
+    /// the queue may prove more than a later answer.
     fn prove(&mut self, now: Instant, sent_at: Instant) {
         let claimed = self.deadline_after(sent_at);
         if self.server == ServerMode::ReadOnly || claimed <= now {

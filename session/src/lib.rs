@@ -5,9 +5,10 @@
 
 extern crate alloc;
 
-// What a driver has to handle completely is exhaustive (`Event`, `Transport`, `SaslChallenge`,
-// `Failure`, `SubmitError`), and so are plain values that a caller writes out (`Limits`, `Backoff`,
-// `ServerAddress`, `WatchMode`). All else may grow: `#[non_exhaustive]`.
+// Types that a driver has to handle completely are exhaustive (`Event`, `Transport`,
+// `SaslChallenge`, `Failure`, `SubmitError`), and so are plain values that a caller writes out
+// (`Limits`, `Backoff`, `ServerAddress`, `WatchMode`). All other types may grow:
+// `#[non_exhaustive]`.
 
 mod backoff;
 mod config;

@@ -4,9 +4,9 @@ use bytes::BytesMut;
 use zeroize::Zeroize;
 use zk_jute::{OpCode, RequestHeader, Xid, put_frame};
 
-/// Frames in the order of sending, with a lane for pings that overtakes the others, so that no
-/// amount of queued requests starves them. They do not overtake an identity: a server that demands
-/// one refuses whatever comes before it.
+/// Frames in the order of sending, with a lane in which pings overtake the others, so that no
+/// amount of queued requests starves them. Pings do not overtake an identity: a server that demands
+/// one refuses any earlier frame.
 #[derive(Debug, Default)]
 pub(crate) struct Outbox {
     urgent: BytesMut,
@@ -14,8 +14,8 @@ pub(crate) struct Outbox {
     content: Content,
 }
 
-/// Whether `ordinary` holds what is to be wiped. Not everything is: it would cost as much as
-/// sending it.
+/// Whether `ordinary` holds bytes that have to be wiped. Wiping all of them would cost as much as
+/// sending them.
 #[derive(Debug, Default, PartialEq, Eq)]
 enum Content {
     #[default]
@@ -45,13 +45,13 @@ impl Outbox {
         debug_assert!(pushed.is_ok(), "no limit was given");
     }
 
-    /// Bytes that wait.
+    /// Returns the number of waiting bytes.
     pub(crate) fn len(&self) -> usize {
         self.urgent.len() + self.ordinary.len()
     }
 
-    /// Moves everything to the end of `output`, which is not wiped; the two change buffers where
-    /// that saves a copy.
+    /// Moves all bytes to the end of `output`, which is not wiped. The two swap buffers where that
+    /// saves a copy.
     pub(crate) fn drain_into(&mut self, output: &mut BytesMut) {
         if output.is_empty() && self.urgent.is_empty() {
             core::mem::swap(output, &mut self.ordinary);
@@ -63,7 +63,7 @@ impl Outbox {
         self.clear();
     }
 
-    /// Gives back buffers that are empty.
+    /// Frees buffers that are empty.
     pub(crate) fn shrink_to_fit(&mut self) {
         if self.len() == 0 {
             self.clear();

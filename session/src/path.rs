@@ -1,4 +1,4 @@
-//! Paths of znodes, by the rules of the servers.
+//! Paths of znodes, by the servers' rules (docs/protocol.md#paths-and-connect-strings).
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -7,7 +7,7 @@ use core::fmt;
 use core::ops::Deref;
 use core::str::FromStr;
 
-/// The path of a znode, which is known to be valid. It goes wherever a `&str` is asked for.
+/// A valid path of a znode. It works wherever a `&str` does.
 ///
 /// ```
 /// use zk_session::{PathError, ZnodePath};
@@ -24,7 +24,7 @@ use core::str::FromStr;
 pub struct ZnodePath(Box<str>);
 
 impl ZnodePath {
-    /// The root.
+    /// Returns the root.
     pub fn root() -> Self {
         Self("/".into())
     }
@@ -33,28 +33,28 @@ impl ZnodePath {
     ///
     /// # Errors
     ///
-    /// What is wrong with it.
+    /// The fault of the path.
     pub fn new(path: impl Into<Box<str>>) -> Result<Self, PathError> {
         let path = path.into();
         check_path(&path).map(|()| Self(path))
     }
 
-    /// The path as text.
+    /// Returns the path as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The path of a znode below: a name, or several with slashes between them.
+    /// Returns the path of a descendant: `below` is a name, or several with slashes between them.
     ///
     /// # Errors
     ///
-    /// What is wrong with it.
+    /// The fault of the path.
     pub fn join(&self, below: &str) -> Result<Self, PathError> {
         let parent = self.0.trim_end_matches('/');
         Self::new([parent, "/", below].concat())
     }
 
-    /// The path of the znode above; `None` for the root.
+    /// Returns the parent's path; `None` for the root.
     pub fn parent(&self) -> Option<Self> {
         match self.0.rsplit_once('/')? {
             (_, "") => None,
@@ -63,12 +63,12 @@ impl ZnodePath {
         }
     }
 
-    /// The znode's name; `None` for the root.
+    /// Returns the znode's name; `None` for the root.
     pub fn name(&self) -> Option<&str> {
         self.0.rsplit_once('/').map(|(_, name)| name).filter(|name| !name.is_empty())
     }
 
-    /// Whether this is `other` or a znode below it.
+    /// Returns whether this is `other` or one of its descendants.
     pub fn is_within(&self, other: &Self) -> bool {
         let rest = self.0.strip_prefix(other.0.trim_end_matches('/'));
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
@@ -157,12 +157,12 @@ pub enum PathError {
     /// A character that servers refuse.
     #[error("a path must not have the character {0:?}")]
     Character(char),
-    /// It is that of a znode that a server always has, where it is to be deleted.
+    /// A server always has this znode, and it was to be deleted.
     #[error("a server always has this znode")]
     Permanent,
 }
 
-/// Checks a path by the rules of the servers, so that nothing invalid is sent.
+/// Checks a path by the servers' rules, so that nothing invalid is sent.
 ///
 /// # Errors
 ///
@@ -191,8 +191,8 @@ fn check_parts(rest: &str) -> Result<(), PathError> {
     })
 }
 
-/// Whether these parts, as almost all do, consist of printable ASCII, and none begins with a dot or
-/// is empty. Looks at eight bytes at a time.
+/// Returns whether these parts consist of printable ASCII, and none begins with a dot or is empty,
+/// as is true of almost all. It looks at eight bytes at a time.
 fn is_plain(parts: &str) -> bool {
     let bytes = parts.as_bytes();
     let (words, rest) = bytes.as_chunks();
@@ -211,7 +211,7 @@ fn is_plain(parts: &str) -> bool {
 
 /// The highest bit of a byte.
 const SIGN: u64 = 0x80;
-/// Behind the last byte: what no path is refused for.
+/// Padding behind the last byte; it is never a fault.
 const PADDING: u64 = every(b'a');
 
 /// This byte in each byte of a word.
@@ -219,11 +219,11 @@ const fn every(byte: u8) -> u64 {
     u64::from_ne_bytes([byte; 8])
 }
 
-/// What is not plain in eight bytes, the first one lowest: zero if nothing is. `before` tells whether the
-/// byte before them is a slash, and is told whether the last of them is.
+/// Finds faults in eight bytes, the first one lowest; zero if there is none. `before` says whether
+/// the byte before them is a slash, and returns whether the last of them is.
 ///
-/// Each byte is looked at by its highest bit, after an addition that carries into that bit and, as long as
-/// all of them are ASCII, no further. What is not ASCII is a fault by itself.
+/// It looks at each byte's highest bit, after an addition that carries into that bit and, as long
+/// as all bytes are ASCII, no further. A byte that is not ASCII is a fault by itself.
 #[inline]
 fn faults_of_word(word: u64, before: &mut u64) -> u64 {
     let is_control = !word.wrapping_add(every(0x80 - b' '));
@@ -275,7 +275,7 @@ mod tests {
         }
     }
 
-    /// The same, a byte at a time.
+    /// Does the same, a byte at a time.
     fn is_plain_by_bytes(parts: &str) -> bool {
         let printable = parts.bytes().all(|byte| matches!(byte, b' '..=b'~'));
         let begins_well = |part: &str| !part.is_empty() && !part.starts_with('.');

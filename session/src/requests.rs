@@ -1,4 +1,5 @@
-//! Requests on their way: numbered, in order, sent or waiting for a connection.
+//! Requests in order, with their numbers: sent, or waiting for a connection
+//! (docs/protocol.md#order).
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -13,46 +14,46 @@ use crate::outbox::Outbox;
 use crate::time::Instant;
 use crate::watches::WatchId;
 
-/// One request that was, or will be, sent.
+/// A request that was, or will be, sent.
 #[derive(Debug)]
 pub(crate) struct Pending<R> {
     pub(crate) xid: Xid,
     pub(crate) opcode: OpCode,
-    /// When it was submitted: never later than when it was sent, so a lease that rests on it errs
-    /// on the safe side.
+    /// When it was submitted. That is never later than the sending, so a lease that rests on it
+    /// errs on the safe side.
     pub(crate) sent_at: Instant,
     pub(crate) purpose: Purpose<R>,
 }
 
-/// What a request is for.
+/// The purpose of a request.
 #[derive(Debug)]
 pub(crate) enum Purpose<R> {
     Caller(R),
-    /// A caller's, which leaves a watch if it succeeds.
+    /// It is a caller's, and leaves a watch if it succeeds.
     Watching(R, WatchId),
-    /// A token of the exchange before everything else.
+    /// It carries a token of the exchange before all other requests.
     Sasl,
     SetWatches,
-    /// Takes down watches that the session has dropped.
+    /// It removes watches that the session has dropped.
     RemoveWatches,
-    /// Shows that the session's server has its leader, or the leader its quorum.
+    /// It shows that the session's server has its leader, or the leader its quorum.
     Heartbeat,
-    /// Follows a heartbeat, to show that what the server handed over has arrived.
+    /// It follows a heartbeat, to show that the touches that the server handed over have arrived.
     Confirmation,
     Close,
 }
 
-/// All requests of a session. Servers answer those of one connection in order.
+/// All requests of a session. A server answers those of one connection in order.
 #[derive(Debug)]
 pub(crate) struct Requests<R> {
     limits: Limits,
-    /// Goes on over connections, and wraps to 1.
+    /// Counts on over connections, and wraps to 1.
     last_xid: Xid,
     outbox: Outbox,
     in_flight: VecDeque<Pending<R>>,
     queued: VecDeque<Pending<R>>,
     queued_frames: BytesMut,
-    /// What a server did not know, and closed the connection over.
+    /// Operations that a server did not know, and closed the connection over.
     refused: Vec<OpCode>,
 }
 
@@ -103,7 +104,7 @@ impl<R> Requests<R> {
         Ok(())
     }
 
-    /// Sends what waited for a connection.
+    /// Sends the requests that waited for a connection.
     pub(crate) fn release(&mut self) {
         let frames = core::mem::take(&mut self.queued_frames);
         self.outbox.ordinary().unsplit(frames);
@@ -128,7 +129,7 @@ impl<R> Requests<R> {
         put_frame(self.outbox.confidential(), limit, &header, packet).map_err(too_large)
     }
 
-    /// Whether a reply with this number answers a request of the caller.
+    /// Returns whether a reply with this number answers a request of the caller.
     pub(crate) fn is_caller_answered_by(&self, got: Xid) -> bool {
         self.in_flight.front().is_some_and(|oldest| {
             let callers = matches!(oldest.purpose, Purpose::Caller(_) | Purpose::Watching(..));
@@ -169,20 +170,20 @@ impl<R> Requests<R> {
         oldest.is_some_and(|oldest| matches!(oldest.purpose, Purpose::SetWatches))
     }
 
-    /// The connection, or the attempt to make one, is over: takes out the requests that
-    /// may or may not have been executed.
+    /// Takes out the requests that may or may not have been executed, because the connection, or
+    /// the attempt to make one, has ended.
     pub(crate) fn disconnect(&mut self) -> VecDeque<Pending<R>> {
         self.outbox.clear();
         core::mem::take(&mut self.in_flight)
     }
 
-    /// The session is over: takes out the requests that were never sent.
+    /// Takes out the requests that were never sent, because the session has ended.
     pub(crate) fn take_queued(&mut self) -> VecDeque<Pending<R>> {
         self.queued_frames = BytesMut::new();
         core::mem::take(&mut self.queued)
     }
 
-    /// Never to be sent again: each attempt costs the connection.
+    /// Marks an operation as never to be sent again: each attempt costs the connection.
     pub(crate) fn refuse(&mut self, opcode: OpCode) {
         if !self.is_refused(opcode) {
             self.refused.push(opcode);

@@ -1,6 +1,6 @@
-//! SASL: what passes between the session and the driver's mechanism.
+//! SASL: the messages between the session and the driver's mechanism (docs/protocol.md#sasl).
 //!
-//! A session knows no mechanism. It carries tokens, before anything else on each connection, and
+//! A session knows no mechanism. On each connection it carries the tokens before anything else, and
 //! keeps every request waiting meanwhile.
 
 use bytes::Bytes;
@@ -19,34 +19,34 @@ pub enum Sasl {
     /// They do not.
     #[default]
     Off,
-    /// Every connection does, and counts for nothing without: a server that takes no part in the
-    /// exchange ends the session, which never goes on unauthenticated.
+    /// Every connection does. A server that takes no part in the exchange ends the session, which
+    /// never goes on unauthenticated.
     Required,
 }
 
-/// What the mechanism is to answer, with [`handle_sasl`](crate::Session::handle_sasl).
+/// A challenge for the mechanism, to be answered with [`handle_sasl`](crate::Session::handle_sasl).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SaslChallenge {
-    /// An exchange with this server begins, and whatever was left of an earlier one is void. The
-    /// client has the first word; where a mechanism gives it to the server, it is an empty token.
+    /// An exchange with this server begins, and an earlier one is void. The client sends first; a
+    /// mechanism that lets the server begin sends an empty token.
     Begin(ServerIndex),
     /// The server's token.
     Token(Bytes),
 }
 
-/// What the mechanism has to say. `Debug` does not show tokens.
+/// The mechanism's answer. `Debug` does not show tokens.
 #[derive(Clone, Copy)]
 pub enum SaslAnswer<'a> {
-    /// A token for the server, whose own is awaited.
+    /// A token for the server. The server's next one is awaited.
     Token(&'a [u8]),
-    /// The last token: the exchange is complete when the server has confirmed it. Only for a
-    /// mechanism to which the server has proved itself by then: a server that is not set up for
-    /// SASL confirms it too.
+    /// The last token: the exchange is complete when the server has confirmed it. Use it only if
+    /// the server has proved itself to the mechanism by then, because a server without SASL
+    /// confirms it too.
     LastToken(&'a [u8]),
     /// The server's token completed the exchange.
     Done,
     /// The exchange cannot be completed, and trying again would change nothing: the session ends.
-    /// Where it could, the driver closes its transport instead.
+    /// If trying again might help, the driver closes its transport instead.
     Failed(SaslFailure),
 }
 
@@ -56,13 +56,13 @@ pub enum SaslAnswer<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum SaslFailure {
-    /// The server answered without a token: no authentication took place.
+    /// The server answered without a token, so no authentication took place.
     #[error(
         "the server takes no part in it: it has no JAAS section `Server`, or is told to keep \
          clients that fail (`zookeeper.allowSaslFailedClients`); set it up, or use no SASL"
     )]
     NotOffered,
-    /// The server's token is none that the mechanism can answer.
+    /// The mechanism cannot answer the server's token.
     #[error(
         "the server's challenge is not one of this mechanism: check that its JAAS section `Server` \
          names the login module of the mechanism that the client uses"
@@ -74,7 +74,7 @@ pub enum SaslFailure {
     /// The server did not prove that it knows the user's secret: it may be another one.
     #[error("the server did not prove that it knows the password: it may be an impostor")]
     ServerUnproved,
-    /// The mechanism has no credentials that it could use.
+    /// The mechanism has no usable credentials.
     #[error("there are no credentials that could be used")]
     NoCredentials,
     /// The mechanism's token is above [`Limits::max_frame`](crate::Limits::max_frame).

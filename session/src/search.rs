@@ -1,31 +1,31 @@
-//! Looking for a server that takes writes, while connected to one that does not.
+//! The search for a server that takes writes, while connected to one that does not.
 
 use core::time::Duration;
 
 use crate::servers::ServerIndex;
 use crate::time::Instant;
 
-/// What a server answered to the four-letter word `isro`.
+/// A server's answer to the four-letter word `isro`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ProbeAnswer {
-    /// `rw`: it takes writes.
+    /// `rw`: the server takes writes.
     ReadWrite,
     /// Anything else, or nothing.
     Other,
 }
 
 impl ProbeAnswer {
-    /// Reads the answer, which the server ends with the transport.
+    /// Reads the answer, at the end of which the server closes the transport.
     pub fn from_bytes(answer: &[u8]) -> Self {
         if answer == b"rw" { Self::ReadWrite } else { Self::Other }
     }
 }
 
-/// The servers asked so far, one at a time.
+/// The search, which asks one server at a time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Search {
     state: SearchState,
-    /// The last one; the next is twice as long, up to [`Search::LONGEST_PAUSE`].
+    /// The last pause. The next is twice as long, up to [`Search::LONGEST_PAUSE`].
     pause: Duration,
 }
 
@@ -38,7 +38,7 @@ enum SearchState {
 impl Search {
     const FIRST_PAUSE: Duration = Duration::from_millis(100);
     const LONGEST_PAUSE: Duration = Duration::from_secs(60);
-    /// A server that takes longer to open a transport and to answer is passed over.
+    /// How long a server may take to open a transport and to answer before the search goes on.
     const PATIENCE: Duration = Duration::from_secs(1);
 
     pub(crate) fn new(now: Instant) -> Self {
@@ -46,14 +46,14 @@ impl Search {
         Self { state: SearchState::DueAt(now + pause), pause }
     }
 
-    /// When something is to be done.
+    /// Returns when to act next.
     pub(crate) const fn due_at(&self) -> Instant {
         match self.state {
             SearchState::DueAt(at) | SearchState::Asked { give_up_at: at, .. } => at,
         }
     }
 
-    /// Whether the next server is to be asked now. One that has not answered is passed over.
+    /// Returns whether to ask the next server now. A server that has not answered is passed over.
     pub(crate) fn asks_next(&mut self, now: Instant) -> bool {
         match self.state {
             SearchState::DueAt(at) => at <= now,
@@ -70,7 +70,7 @@ impl Search {
         self.state = SearchState::Asked { server, give_up_at: now + Self::PATIENCE };
     }
 
-    /// The server that was asked has answered; whether it is the one to go to.
+    /// Records the answer of the server that was asked, and returns whether to go to it.
     pub(crate) fn answered(
         &mut self,
         now: Instant,

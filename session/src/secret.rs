@@ -1,14 +1,14 @@
-//! Bytes that are shown nowhere, and wiped when they are dropped.
+//! Bytes that are never shown, and wiped when dropped.
 
 use alloc::vec::Vec;
 use core::fmt;
 
 use zeroize::Zeroizing;
 
-/// A password, credential or token: not shown by `Debug`, and overwritten when dropped.
+/// A password, credential or token. `Debug` does not show it, and it is overwritten when dropped.
 ///
-/// What it is made from is overwritten only if it is taken by value, as a `String` or `Vec`: other
-/// copies are the caller's to look after.
+/// A source that is passed by value, as a `String` or `Vec`, is overwritten too. The caller looks
+/// after all other copies.
 ///
 /// ```
 /// use zk_session::Secret;
@@ -21,17 +21,17 @@ use zeroize::Zeroizing;
 pub struct Secret(Zeroizing<Vec<u8>>);
 
 impl Secret {
-    /// A secret of these bytes.
+    /// Makes a secret of these bytes.
     pub fn new(bytes: impl Into<Vec<u8>>) -> Self {
         Self(Zeroizing::new(bytes.into()))
     }
 
-    /// The bytes. Copies of them are not wiped.
+    /// Returns the bytes. Copies of them are not wiped.
     pub fn expose(&self) -> &[u8] {
         &self.0
     }
 
-    /// To be filled in place, so that there is no other copy.
+    /// Returns the bytes, to be filled in place without another copy.
     pub(crate) fn expose_mut(&mut self) -> &mut [u8] {
         &mut self.0
     }

@@ -1,4 +1,4 @@
-//! How connect strings, paths and margins are written into configuration and events.
+//! Writes connect strings, paths and margins into configuration and events.
 
 use serde::de::{Error, Unexpected};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};

@@ -1,4 +1,4 @@
-//! Which server to try next.
+//! The order in which servers are tried.
 
 use alloc::vec::Vec;
 use core::num::{NonZeroU32, NonZeroUsize};

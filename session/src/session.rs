@@ -1,4 +1,4 @@
-//! The session: what goes in, what comes out, and which state it is in.
+//! The session: its inputs, its outputs, and its state.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -30,11 +30,11 @@ mod submission;
 
 pub use submission::Watching;
 
-/// One ZooKeeper session over many connections. See the [crate documentation](crate) for the loop
-/// that drives it.
+/// A ZooKeeper session over many connections. The [crate documentation](crate) has the loop that
+/// drives it.
 ///
-/// `R` is what the caller tells its requests apart by, `W` its watches; both come back in
-/// [`Event`]s; a watch that stays comes back again and again, so its tag is cloned.
+/// `R` is the type of the caller's tags for requests, `W` that for watches. Both come back in
+/// [`Event`]s. A watch that stays comes back again and again, so its tag is cloned.
 pub struct Session<R, W> {
     config: Config,
     rng: fastrand::Rng,
@@ -45,10 +45,10 @@ pub struct Session<R, W> {
     identity: Identity,
     lease: Lease,
     upkeep: Upkeep,
-    /// What a server has to have applied before this session talks to it.
+    /// The zxid that a server must have applied before this session uses it.
     seen: Zxid,
-    /// Up to which transaction all watch events were delivered. An event may share its
-    /// transaction with others that are still on their way, so only replies count.
+    /// The zxid up to which all watch events were delivered. An event may share its transaction
+    /// with others that are still on their way, so only replies count.
     delivered: Zxid,
     requests: Requests<R>,
     watches: Watches<W>,
@@ -56,20 +56,20 @@ pub struct Session<R, W> {
     transport: Option<TransportCommand>,
     /// For drivers that do not split frames themselves.
     splitter: FrameSplitter,
-    /// What the SASL mechanism has not been asked yet.
+    /// A challenge that the SASL mechanism has not seen yet.
     challenge: Option<SaslChallenge>,
     probe: Option<ServerIndex>,
     events: VecDeque<Event<R, W>>,
 }
 
 impl<R, W: Clone> Session<R, W> {
-    /// A session that does not exist yet. The first attempt to connect begins at once.
+    /// Creates a session that no server knows yet. The first attempt to connect begins at once.
     pub fn new(config: Config, seed: u64, now: Instant) -> Self {
         Self::beginning_as(Identity::New, config, seed, now)
     }
 
-    /// A session in the place of one that has expired. The first attempt to connect begins at once;
-    /// the waits after it are those that `expired` had come to, as a server can let one session
+    /// Creates a session in place of one that has expired. The first attempt to connect begins at
+    /// once. The waits after it continue those of `expired`, because a server can let one session
     /// after another expire.
     pub fn replacing(expired: &Self, config: Config, seed: u64, now: Instant) -> Self {
         let mut session = Self::new(config, seed, now);
@@ -101,7 +101,7 @@ impl<R, W: Clone> Session<R, W> {
         }
     }
 
-    /// The transport that [`TransportCommand::Connect`] asked for is open.
+    /// Reports that the transport of [`TransportCommand::Connect`] is open.
     pub fn handle_opened(&mut self, now: Instant) {
         self.check_lease(now);
         if let State::Opening { server, .. } = self.state {
@@ -111,18 +111,18 @@ impl<R, W: Clone> Session<R, W> {
         }
     }
 
-    /// The transport delivered a frame, or its payload.
+    /// Reports a frame, or its payload.
     ///
-    /// Of one that is longer than the driver keeps, which the driver reads past, the head is enough. If
-    /// it is the reply to a request, that request fails with
-    /// [`Failure::ReplyTooLarge`](crate::Failure::ReplyTooLarge), and nothing else does; anything else
-    /// that is so long ends the connection.
+    /// If a frame is longer than the driver keeps, the driver reads past it and reports its head.
+    /// If it is the reply to a request, only that request fails, with
+    /// [`Failure::ReplyTooLarge`](crate::Failure::ReplyTooLarge). Any other frame of that length
+    /// ends the connection.
     pub fn handle_frame(&mut self, now: Instant, frame: impl Into<Frame>) {
         let picked = self.handle_frame_picking(now, frame, Err::<Infallible, R>);
         debug_assert!(picked.is_none(), "nothing is picked");
     }
 
-    /// Takes in a frame as [`handle_frame`](Self::handle_frame) does. The answer to a request whose tag `pick`
+    /// Takes in a frame as [`handle_frame`](Self::handle_frame) does. The answer to a request with a tag that `pick`
     /// takes is handed out at once, if the request succeeded and no event waits before it; anything else is
     /// left to [`poll_event`](Self::poll_event).
     ///
@@ -172,11 +172,11 @@ impl<R, W: Clone> Session<R, W> {
         }
     }
 
-    /// The transport delivered bytes: takes every whole frame from the front of `input`, and leaves
-    /// the rest for the next call. For drivers that do not split frames themselves.
+    /// Reports bytes from the transport: takes every complete frame from the front of `input`, and
+    /// leaves the rest for the next call. For drivers that do not split frames themselves.
     ///
-    /// A length that is negative ends the connection, and `input` is cleared. What is above
-    /// `max_frame` is read past.
+    /// A negative length ends the connection, and clears `input`. Frames above `max_frame` are read
+    /// past.
     pub fn handle_bytes(&mut self, now: Instant, input: &mut BytesMut, max_frame: usize) {
         loop {
             match self.splitter.next(input, max_frame) {
@@ -192,14 +192,14 @@ impl<R, W: Clone> Session<R, W> {
         }
     }
 
-    /// The transport could not be opened, failed, or was closed by the other side.
+    /// Reports that the transport could not be opened, failed, or was closed by the other side.
     pub fn handle_closed(&mut self, now: Instant) {
         self.check_lease(now);
         self.connection_ended(now, ConnectionEnd::Closed);
     }
 
-    /// Does what is due at `now`. Call it at [`Session::poll_timeout`], and whenever: what is not
-    /// due is not done.
+    /// Does what is due at `now`. Call it at [`Session::poll_timeout`]; calling it earlier does no
+    /// harm.
     pub fn handle_timeout(&mut self, now: Instant) {
         self.check_lease(now);
         match self.state {
@@ -223,7 +223,7 @@ impl<R, W: Clone> Session<R, W> {
         }
     }
 
-    /// When [`Session::handle_timeout`] wants to be called next; `None` once the session is over.
+    /// Returns when to call [`Session::handle_timeout`] next; `None` once the session has ended.
     pub fn poll_timeout(&self) -> Option<Instant> {
         let state = match self.state {
             State::Waiting { until } => until,
@@ -244,14 +244,13 @@ impl<R, W: Clone> Session<R, W> {
         Some(earliest(state, [self.lease.deadline(), self.dead_at()]))
     }
 
-    /// The driver has another list of servers: from now on indices mean places in that one. They
-    /// are shuffled anew, and a new round of attempts begins, at the step of the backoff that was
-    /// reached.
+    /// Replaces the list of servers. From now on indices mean places in the new list. The session
+    /// shuffles it, and begins a new round of attempts at the present step of the backoff.
     ///
-    /// An attempt whose transport is not open yet begins anew, with the new list. One that waits
-    /// for the handshake's answer goes on, so that a list that changes often keeps no session from
-    /// connecting; so does a connection, which is not moved to the new servers. A driver that
-    /// names the server of [`Event::ConnectFailed`] has to remember which one it opened a
+    /// An attempt without an open transport begins anew, with the new list. An attempt that waits
+    /// for the handshake's answer goes on, so a list that changes often does not keep a session
+    /// from connecting. A connection goes on too, and is not moved to the new servers. A driver
+    /// that names the server of [`Event::ConnectFailed`] has to remember which server it opened a
     /// transport to.
     pub fn handle_servers(&mut self, now: Instant, count: NonZeroUsize) {
         self.check_lease(now);
@@ -264,7 +263,7 @@ impl<R, W: Clone> Session<R, W> {
         }
     }
 
-    /// What to do with the transport now, if anything.
+    /// Returns a command for the transport, if there is one.
     pub fn poll_transport(&mut self) -> Option<TransportCommand> {
         self.transport.take()
     }
@@ -274,35 +273,34 @@ impl<R, W: Clone> Session<R, W> {
         self.requests.drain_into(output);
     }
 
-    /// Gives back memory that is not in use, as after a burst of requests.
+    /// Frees unused memory, as after a burst of requests.
     pub fn shrink_to_fit(&mut self) {
         self.requests.shrink_to_fit();
         self.events.shrink_to_fit();
         self.watches.shrink_to_fit();
     }
 
-    /// Whether [`poll_event`](Self::poll_event) has an event.
+    /// Returns whether [`poll_event`](Self::poll_event) has an event.
     #[inline]
     pub fn has_events(&self) -> bool {
         !self.events.is_empty()
     }
 
-    /// The next event, oldest first.
+    /// Returns the next event, oldest first.
     #[inline]
     pub fn poll_event(&mut self) -> Option<Event<R, W>> {
         self.events.pop_front()
     }
 
-    /// Until when no server can have expired the session, less the margin; what that rests on is
-    /// the [`LeaseGrade`](crate::LeaseGrade), and whether there are
-    /// [heartbeats](Session::keep_lease). `None` before the first connection and once it has
-    /// passed.
+    /// Returns until when no server can have expired the session, less the margin. It rests on the
+    /// [`LeaseGrade`](crate::LeaseGrade), and on [heartbeats](Session::keep_lease) if there are
+    /// any. `None` before the first connection, and once the deadline has passed.
     pub fn lease_deadline(&self) -> Option<Instant> {
         self.lease.deadline()
     }
 
-    /// The session's id, once a server has granted it. A read-only server grants one of its own,
-    /// which the next connection replaces.
+    /// Returns the session's id, once a server has granted it. A read-only server grants one of its
+    /// own, which the next connection replaces.
     pub fn id(&self) -> Option<SessionId> {
         match &self.identity {
             Identity::New => None,
@@ -312,7 +310,7 @@ impl<R, W: Clone> Session<R, W> {
         }
     }
 
-    /// How the session ended, once it has.
+    /// Returns how the session ended, once it has.
     pub fn ended(&self) -> Option<SessionEnd> {
         match self.state {
             State::Ended(end) => Some(end),
@@ -324,35 +322,35 @@ impl<R, W: Clone> Session<R, W> {
         }
     }
 
-    /// The highest zxid seen in any reply or event.
+    /// Returns the highest zxid of any reply or event.
     pub fn last_zxid(&self) -> Zxid {
         self.seen
     }
 
-    /// Whether requests can be sent right now.
+    /// Returns whether requests can be sent now.
     pub fn is_connected(&self) -> bool {
         matches!(self.state, State::Live(Live { closing: Closing::NotAsked, .. }))
     }
 
-    /// Says that a server has answered this operation with `Unimplemented`: it is not sent any more, for
-    /// each attempt costs a connection.
+    /// Returns whether a server has answered this operation with `Unimplemented`. The session does
+    /// not send it any more, since each attempt costs a connection.
     pub fn is_unsupported(&self, operation: OpCode) -> bool {
         self.requests.is_refused(operation)
     }
 
-    /// Whether the next request would be refused with
+    /// Returns whether the next request would be refused with
     /// [`SubmitError::Full`](crate::SubmitError::Full).
     pub fn is_full(&self) -> bool {
         self.requests.are_full()
     }
 
-    /// Bytes of requests that wait to be sent.
+    /// Returns the bytes of requests that wait to be sent.
     pub fn queued_bytes(&self) -> usize {
         self.requests.queued_bytes()
     }
 }
 
-/// A plain loop: each time that a driver is woken asks for it.
+/// Returns the earliest moment. It is a plain loop because each wake-up of a driver calls it.
 fn earliest<const N: usize>(first: Instant, others: [Option<Instant>; N]) -> Instant {
     let mut earliest = first;
     for other in others {

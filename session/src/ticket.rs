@@ -10,11 +10,11 @@ use zk_jute::{SessionId, Zxid};
 
 use crate::secret::Secret;
 
-/// Lets another process go on with a session: its id, its password, its timeouts.
+/// Lets another process continue a session: holds its id, its password and its timeouts.
 ///
-/// Using a ticket, valid or not, disconnects whichever client holds the session: a server closes that
-/// connection before it compares the password. So use it once, and keep it secret. `Debug` does not show the
-/// password, which is overwritten when the ticket is dropped.
+/// Using a ticket, valid or not, disconnects the client that holds the session, because a server
+/// closes that connection before it compares the password. So use a ticket once, and keep it
+/// secret. `Debug` does not show the password, which is overwritten when the ticket is dropped.
 #[derive(Clone, PartialEq, Eq)]
 #[must_use = "without its ticket a session is left to expire"]
 pub struct SessionTicket {
@@ -24,7 +24,7 @@ pub struct SessionTicket {
     last_zxid: Zxid,
 }
 
-/// What the servers granted.
+/// The timeouts that the servers granted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Timeouts {
     pub(crate) last: Duration,
@@ -41,26 +41,26 @@ impl SessionTicket {
         Self { session, password, timeouts, last_zxid }
     }
 
-    /// The session.
+    /// Returns the session.
     pub const fn session(&self) -> SessionId {
         self.session
     }
 
-    /// The timeout that the servers granted last: so long after the last sign of life they keep the
-    /// session, and its ephemeral znodes.
+    /// Returns the timeout that the servers granted last. After the last sign of life they keep the
+    /// session, and its ephemeral znodes, for this time.
     pub const fn timeout(&self) -> Duration {
         self.timeouts.last
     }
 
-    /// The least timeout that any server ever granted to the session, its creation included: what
-    /// its lease counts with, since a server that restarts, or a new ZooKeeper leader, goes by the
-    /// one of the creation.
+    /// Returns the least timeout that any server ever granted to the session, its creation
+    /// included. The lease counts with it, because a server that restarts, and a new ZooKeeper
+    /// leader, use the timeout of the creation.
     pub const fn least_timeout(&self) -> Duration {
         self.timeouts.least
     }
 
-    /// The last transaction that the session has seen. A server that has not applied it does not go on with
-    /// the session: nothing that was seen is unseen afterwards.
+    /// Returns the last transaction that the session has seen. A server that has not applied it
+    /// does not continue the session, so the session never reads an older state.
     pub const fn last_zxid(&self) -> Zxid {
         self.last_zxid
     }
@@ -69,8 +69,8 @@ impl SessionTicket {
         &self.password
     }
 
-    /// Writes the ticket in letters and digits, with the password in it; [`str::parse`] reads it. The caller
-    /// keeps the copy where no other user reads it, and removes it.
+    /// Writes the ticket in letters and digits, with its password; [`str::parse`] reads it. The
+    /// caller has to keep the copy from other users, and to remove it.
     pub fn expose(&self) -> String {
         let (session, zxid) = (self.session.get(), self.last_zxid.get());
         let (timeout, least) = (self.timeouts.last.as_millis(), self.timeouts.least.as_millis());
@@ -80,16 +80,16 @@ impl SessionTicket {
         for byte in self.password.expose() {
             let _ = write!(text, "{byte:02x}");
         }
-        // Last, since its length is known: a text that was cut off is told from a whole one.
+        // It comes last, since its length is known: this shows whether a text was cut off.
         let _ = write!(text, ".{zxid:016x}");
         text
     }
 }
 
-/// The first word of the text: what follows may change with it.
+/// The first word of the text. It changes with the form of the rest.
 ///
-/// `zks1` did not tell the least timeout. Without it the lease could be longer than what the
-/// servers remember of the session, so such a text is refused.
+/// `zks1` had no least timeout. Without it the lease could be longer than the servers remember the
+/// session, so such a text is refused.
 const FORM: &str = "zks2";
 
 impl fmt::Debug for SessionTicket {
@@ -103,7 +103,7 @@ impl fmt::Debug for SessionTicket {
     }
 }
 
-/// A text is no ticket of this release.
+/// The text is no ticket of this release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a session ticket, or not one of this release")]
 pub struct ParseTicketError;
@@ -111,7 +111,7 @@ pub struct ParseTicketError;
 impl FromStr for SessionTicket {
     type Err = ParseTicketError;
 
-    /// Reads what [`SessionTicket::expose`] has written.
+    /// Reads the text of [`SessionTicket::expose`].
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let mut fields = text.split('.');
         let mut next = || fields.next().ok_or(ParseTicketError);
@@ -135,7 +135,7 @@ impl FromStr for SessionTicket {
 }
 
 fn millis(digits: &str) -> Result<Duration, ParseTicketError> {
-    // `parse` alone would take a sign too.
+    // `parse` alone would also accept a sign.
     if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
         return Err(ParseTicketError);
     }
@@ -144,7 +144,7 @@ fn millis(digits: &str) -> Result<Duration, ParseTicketError> {
 }
 
 fn hexadecimal(digits: &str) -> Result<u64, ParseTicketError> {
-    // `from_str_radix` alone would take a sign too.
+    // `from_str_radix` alone would also accept a sign.
     if digits.len() != 16 || !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return Err(ParseTicketError);
     }
@@ -205,7 +205,7 @@ mod tests {
         }
         for (part, other) in [
             ("zks2", "zks1"),
-            // As the form before had it, without the least.
+            // The former form, without the least timeout.
             ("zks2.fffffffffffffffe.6000.4000", "zks1.fffffffffffffffe.6000"),
             (".4000", ""),
             ("fffffffffffffffe", "0000000000000000"),

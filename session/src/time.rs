@@ -1,4 +1,4 @@
-//! Time as the driver counts it.
+//! Time on the driver's clock.
 
 use core::ops::Add;
 use core::time::Duration;
@@ -11,17 +11,17 @@ impl Instant {
     /// The origin.
     pub const ORIGIN: Self = Self(Duration::ZERO);
 
-    /// The moment `elapsed` after the origin.
+    /// Returns the moment `elapsed` after the origin.
     pub const fn since_origin(elapsed: Duration) -> Self {
         Self(elapsed)
     }
 
-    /// How long after the origin this is.
+    /// Returns the time since the origin.
     pub const fn elapsed(self) -> Duration {
         self.0
     }
 
-    /// How long after `earlier` this is; zero if it is not.
+    /// Returns the time since `earlier`; zero if `earlier` is later.
     pub const fn saturating_since(self, earlier: Self) -> Duration {
         self.0.saturating_sub(earlier.0)
     }

@@ -1,4 +1,5 @@
-//! Watches: who waits for what, what the server holds, and setting it again after a reconnect.
+//! Watches of the callers and of the server, and setting them again after a reconnect
+//! (docs/protocol.md#watches).
 
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
@@ -23,28 +24,28 @@ use table::{AtPath, Table, Watch};
 /// Where the events of a one-shot watch come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Source {
-    /// The server is asked for a watch.
+    /// From a watch of its own on the server.
     Own,
-    /// A persistent watch of this session on the same path sees all that the one-shot one would.
-    /// Asking for it too would end the persistent one on servers before 3.9
+    /// From a persistent watch of this session on the same path, which sees all that the one-shot
+    /// one would. A request for both would end the persistent one on servers before 3.9
     /// (ZOOKEEPER-4466).
     Shared,
 }
 
 /// All watches of a session.
 ///
-/// The server keeps one watch for each path and kind and sends one notification; the fan-out to
-/// several watchers happens here. A one-shot watch leaves this table when its event is delivered,
-/// not when it is set again, so that no sequence of reconnects loses it. What the server still
-/// holds at a path without a watcher is taken down (CURATOR-107).
+/// The server keeps one watch for each path and kind and sends one notification; this table passes
+/// it to several watchers. A one-shot watch leaves the table when its event is delivered, not when
+/// it is set again, so no sequence of reconnects loses it. The session removes the server's watches
+/// on a path without a watcher (CURATOR-107).
 #[derive(Debug)]
 pub(crate) struct Watches<W> {
     table: Table<WatchState<W>>,
     by_path: BTreeMap<Arc<str>, AtPath>,
-    /// Paths whose watches the server is to forget.
+    /// Paths with watches that the server has to remove.
     unwanted: Vec<Arc<str>>,
-    /// Where the last event stood for a change of a list of children as well: the server may
-    /// report that change itself, as the next event.
+    /// The path of the last event, if the event stood for a change of the list of children as well.
+    /// The server may report that change itself, as the next event.
     derived: Option<Arc<str>>,
 }
 
@@ -54,7 +55,7 @@ enum WatchState<W> {
     /// It was dropped while its request is on its way.
     Forgotten(WatchedBy, Source),
     Set(W, Kind),
-    /// A persistent one whose connection was lost: it may have missed something.
+    /// A persistent watch that lost its connection, and may have missed something.
     Interrupted(W, Kind),
 }
 
@@ -80,7 +81,7 @@ impl<W> WatchState<W> {
         }
     }
 
-    /// What the server will hold for it that it may not hold yet.
+    /// Returns the watches that the server will hold for it, and may not hold yet.
     fn will_be_held(&self) -> Option<ServerWatches> {
         match self {
             Self::Interrupted(_, kind) => Some(kind.held()),
@@ -103,7 +104,7 @@ impl<W: Clone> Watches<W> {
         Self { table: Table::new(), by_path: BTreeMap::new(), unwanted: Vec::new(), derived: None }
     }
 
-    /// Notes a watch whose request is about to be sent, and tells where its events will come from.
+    /// Notes a watch before its request is sent, and returns where its events will come from.
     pub(crate) fn ask(&mut self, path: &str, watcher: W, by: WatchedBy) -> (WatchId, Source) {
         let source = if self.expected(path).covers(by) { Source::Shared } else { Source::Own };
         let path = match self.by_path.get_key_value(path) {
@@ -115,15 +116,15 @@ impl<W: Clone> Watches<W> {
         (id, source)
     }
 
-    /// The mode to ask the server for. One watch for each path is all that servers before 3.9 keep,
-    /// and the last one counts: a recursive one is not to be replaced. What it does not see,
-    /// that the list of children changed, follows from what it sees.
+    /// Returns the mode to ask the server for. Servers before 3.9 keep one watch for each path, and
+    /// the last one counts, so a recursive one must not be replaced. It sees no change of the list
+    /// of children, but that follows from what it sees.
     pub(crate) fn wire_mode(&self, path: &str, mode: WatchMode) -> WatchMode {
         if self.expected(path).is_recursive() { WatchMode::PersistentRecursive } else { mode }
     }
 
-    /// What the server holds at a path once it has answered, and, if there is no connection, the
-    /// persistent watches are set again: that comes first on the next one.
+    /// Returns the watches that the server holds at a path once it has answered. Without a
+    /// connection, persistent watches count, because they are set again first on the next one.
     fn expected(&self, path: &str) -> ServerWatches {
         let Some(at) = self.by_path.get(path) else {
             return ServerWatches::NOTHING;
@@ -132,8 +133,8 @@ impl<W: Clone> Watches<W> {
         states.filter_map(WatchState::will_be_held).fold(at.held, ServerWatches::with)
     }
 
-    /// Takes in the answer to the request for the watch. Returns its watcher if the request
-    /// succeeded, but the persistent watch that was to stand for this one is gone.
+    /// Handles the answer to the request for a watch. If the request succeeded, but the persistent
+    /// watch that this one relies on is gone, it returns the watcher.
     pub(crate) fn answer(&mut self, id: WatchId, reply: ErrorCode) -> Option<W> {
         let Watch { path, state, .. } = self.table.get_mut(id)?;
         let by = state.asked_by()?;
@@ -157,13 +158,13 @@ impl<W: Clone> Watches<W> {
         }
     }
 
-    /// The request for the watch will not be answered.
+    /// Notes that the request for the watch will not be answered.
     pub(crate) fn unanswered(&mut self, id: WatchId) {
         self.remove(id);
     }
 
-    /// Drops a watch. Where the server still holds one on its path, [`Watches::take_unwanted`]
-    /// returns the path.
+    /// Drops a watch. If the server still holds one on its path, [`Watches::take_unwanted`] returns
+    /// the path.
     pub(crate) fn forget(&mut self, id: WatchId) {
         match self.table.get_mut(id) {
             Some(Watch { state, .. }) if state.asked_by().is_some() => {
@@ -178,14 +179,14 @@ impl<W: Clone> Watches<W> {
         }
     }
 
-    /// Drops a watch on a znode that is about to be deleted, which ends the watch on the server
-    /// without a request.
+    /// Drops a watch on a znode that is about to be deleted. The deletion ends the watch on the
+    /// server without a request.
     pub(crate) fn forget_locally(&mut self, id: WatchId) {
         self.forget(id);
         self.unwanted.clear();
     }
 
-    /// Takes a watch out, and lets go of its path if it was the last one there.
+    /// Takes a watch out, and forgets its path if it was the last one there.
     fn remove(&mut self, id: WatchId) -> Option<W> {
         let path = &self.table.get(id)?.path;
         let at = self.by_path.get_mut(path)?;
@@ -203,12 +204,13 @@ impl<W: Clone> Watches<W> {
         }
     }
 
-    /// A path that the server is to forget all watches on: the session has none there.
+    /// Returns a path on which the server has to remove all watches, because the session has none
+    /// there.
     pub(crate) fn take_unwanted(&mut self) -> Option<Arc<str>> {
         self.unwanted.pop()
     }
 
-    /// The connection is gone, and with it what the server held.
+    /// Notes that the connection is lost, and the server's watches with it.
     pub(crate) fn disconnected(&mut self) {
         self.unwanted.clear();
         self.derived = None;
@@ -223,7 +225,8 @@ impl<W: Clone> Watches<W> {
         }
     }
 
-    /// All watches are set again: hands out the persistent ones that may have missed something.
+    /// Returns the persistent watches that may have missed something, once all watches are set
+    /// again.
     pub(crate) fn resume(&mut self) -> impl Iterator<Item = W> {
         self.table.ids().into_iter().filter_map(|id| {
             let Watch { state, .. } = self.table.get_mut(id)?;
@@ -238,7 +241,7 @@ impl<W: Clone> Watches<W> {
         })
     }
 
-    /// Takes out the persistent watches: the server does not know of any.
+    /// Takes out the persistent watches, because the server knows none.
     pub(crate) fn drain_persistent(&mut self) -> Vec<W> {
         let mut ids = self.table.ids();
         ids.retain(|id| {
@@ -248,7 +251,7 @@ impl<W: Clone> Watches<W> {
         ids.into_iter().filter_map(|id| self.remove(id)).collect()
     }
 
-    /// Takes out everything: the session is over.
+    /// Takes out all watches, because the session has ended.
     pub(crate) fn drain(&mut self) -> impl Iterator<Item = W> + use<W> {
         self.by_path.clear();
         self.unwanted.clear();
@@ -259,7 +262,7 @@ impl<W: Clone> Watches<W> {
         self.table.shrink_to_fit();
     }
 
-    /// The paths to set again, each once per kind, in batches whose frames have at most
+    /// Returns the paths to set again, each once per kind, in batches with frames of at most
     /// `max_frame` bytes. From here on the server counts as holding them.
     pub(crate) fn batches(&mut self, max_frame: usize) -> Vec<Batch> {
         let mut batches: Vec<Batch> = Vec::new();
@@ -288,7 +291,7 @@ mod tests {
 
     use super::*;
 
-    /// Nothing is left of a watch once it fired, failed, or was forgotten.
+    /// A watch that fired, failed or was forgotten leaves nothing behind.
     #[test]
     fn what_is_over_takes_no_memory() {
         let mut watches = Watches::new();

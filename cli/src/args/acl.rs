@@ -1,4 +1,4 @@
-//! Access lists, as people write them.
+//! Access lists, as users write them.
 
 use core::str::FromStr;
 
@@ -7,9 +7,10 @@ use election_tokio::acl::{Acls, Permissions};
 
 #[derive(Clone, Debug, Args)]
 pub(crate) struct AclArgs {
-    /// Who may do what with the znodes that zkelect creates, as in zkCli.sh: SCHEME:ID:PERMISSIONS, with
-    /// commas between several; permissions are c(reate), d(elete), r(ead), w(rite), a(dmin). Or `open`:
-    /// everybody may do everything; or `creator`: only those with the identity of --auth or --sasl-user.
+    /// The access list of the znodes that zkelect creates, as in zkCli.sh: SCHEME:ID:PERMISSIONS,
+    /// with commas between several; permissions are c(reate), d(elete), r(ead), w(rite), a(dmin).
+    /// Or `open`: every client may do everything; or `creator`: only clients with the identity of
+    /// --auth or --sasl-user.
     #[arg(long, value_name = "ACL", default_value = "open")]
     acl: AclText,
 }
@@ -57,7 +58,7 @@ impl FromStr for AclText {
     }
 }
 
-/// Ids have colons in the scheme `digest` and in addresses of IPv6.
+/// Splits an entry. Ids have colons in the scheme `digest` and in addresses of IPv6.
 fn entry(text: &str) -> Result<(Permissions, String, String), AclTextError> {
     let malformed = || AclTextError::Form(text.to_owned());
     let (scheme, rest) = text.split_once(':').ok_or_else(malformed)?;

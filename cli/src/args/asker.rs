@@ -1,14 +1,14 @@
-//! What a leader is told of a request to it.
+//! The options that a request to a leader carries: its reason and its author.
 
 use clap::Args;
 
-/// Why a leader is asked, and by which operator.
+/// The reason of a request, and the operator that makes it.
 #[derive(Debug, Args)]
 pub(crate) struct AskerArgs {
-    /// Why, for the leader's log.
+    /// The reason, for the leader's log.
     #[arg(long, value_name = "TEXT", default_value = "")]
     pub(crate) reason: String,
-    /// Whose wish it is, for the leader's log [default: the user's name and the host's].
+    /// The operator's name, for the leader's log [default: the user's name and the host's].
     #[arg(long, value_name = "NAME")]
     by: Option<String>,
 }
@@ -19,7 +19,7 @@ impl AskerArgs {
     }
 }
 
-/// The user, and the machine where that is known.
+/// Returns the user, and the host if it is known.
 fn user_and_host() -> String {
     let user = ["USER", "LOGNAME"].iter().find_map(|name| std::env::var(name).ok());
     let user = user.unwrap_or_else(|| "zkelect".to_owned());

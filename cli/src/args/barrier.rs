@@ -14,10 +14,10 @@ Examples:
 
 `zkelect barrier help ACTION` has more of each.";
 
-/// Holds others back until something is ready; or has so many begin and end together.
+/// Holds processes back until something is ready; or lets a number of them begin and end together.
 ///
-/// A barrier is set while the znode at PATH exists, also as Curator's `DistributedBarrier` and kazoo's
-/// `Barrier` have it. A double barrier is another thing, at a PATH of its own: see `barrier enter`.
+/// A barrier is set while the znode at PATH exists, as with Curator's `DistributedBarrier` and
+/// kazoo's `Barrier`. A double barrier is another thing, at a PATH of its own: see `barrier enter`.
 #[derive(Debug, Args)]
 #[command(after_help = BARRIER_HELP, after_long_help = format!("{BARRIER_HELP}\n\n{EXIT_CODES}"))]
 pub(crate) struct BarrierArgs {
@@ -38,9 +38,9 @@ const SET_HELP: &str = "\
 Examples:
   zkelect barrier set --servers zk1:2181 /app/migration";
 
-/// Sets a barrier: those that come to it wait. One that is set already is left as it is.
+/// Sets a barrier: processes that come to it wait. It leaves a barrier that is set as it is.
 ///
-/// It stays until it is lifted, also when this machine fails.
+/// The barrier stays until it is lifted, even if this machine fails.
 #[derive(Debug, Args)]
 #[command(after_help = SET_HELP, after_long_help = format!("{SET_HELP}\n\n{EXIT_CODES}"))]
 pub(crate) struct BarrierSetArgs {
@@ -52,7 +52,7 @@ const LIFT_HELP: &str = "\
 Examples:
   zkelect barrier lift --servers zk1:2181 /app/migration";
 
-/// Lifts a barrier: all that wait go on. One that is not set is left as it is.
+/// Lifts a barrier: all processes that wait go on. It leaves a barrier that is not set as it is.
 #[derive(Debug, Args)]
 #[command(after_help = LIFT_HELP, after_long_help = format!("{LIFT_HELP}\n\n{EXIT_CODES}"))]
 pub(crate) struct BarrierLiftArgs {
@@ -65,7 +65,7 @@ Examples:
   zkelect barrier wait --servers zk1:2181 /app/migration && ./serve
   zkelect barrier wait --servers zk1:2181 --wait 30s /app/migration || echo 'it is set still'";
 
-/// Waits until a barrier is not set. One that was never set holds nothing back.
+/// Waits until a barrier is not set. A barrier that was never set holds nothing back.
 ///
 /// Lost connections and expired sessions do not end the wait. Nothing is left on the server.
 #[derive(Debug, Args)]
@@ -76,8 +76,8 @@ pub(crate) struct BarrierWaitArgs {
     /// The barrier's node, an absolute path.
     #[arg(value_name = "PATH")]
     pub(crate) path: String,
-    /// Give up, with code 1, when it is set still after this time; with code 69 when no server was in
-    /// reach. 0s asks whether it is set, and waits for a server, no longer than 10s.
+    /// Give up, with code 1, when the barrier is still set after this time; with code 69 when no
+    /// server was in reach. 0s asks whether it is set, and waits for a server, no longer than 10s.
     #[arg(short, long, value_name = "TIME")]
     pub(crate) wait: Option<humantime::Duration>,
 }

@@ -26,12 +26,13 @@ zkelect that was killed, and is not started again. There is no lease in a double
 have left for a moment before COMMAND is stopped.
 COMMAND's standard input is zkelect's, or empty where that is a terminal.";
 
-/// Waits until enough have entered, runs COMMAND, and waits until all of them are done.
+/// Waits until enough participants have entered, runs COMMAND, and waits until all of them are
+/// done.
 ///
-/// COMMAND runs once. When it ends, leaves, waits until all others of the round have left or are gone, and
-/// ends with COMMAND's exit code. On SIGTERM, SIGINT, SIGQUIT or SIGHUP, passes the signal on to COMMAND,
-/// waits for its end, leaves without waiting for the others, and ends; a second SIGINT or SIGQUIT kills
-/// COMMAND. SIGUSR1 and SIGUSR2 are passed on and end nothing.
+/// Runs COMMAND once. When COMMAND ends, leaves, waits until all others of the round have left or
+/// are gone, and ends with COMMAND's exit code. On SIGTERM, SIGINT, SIGQUIT or SIGHUP, passes the
+/// signal on to COMMAND, waits for its end, leaves without waiting for the others, and ends; a
+/// second SIGINT or SIGQUIT kills COMMAND. SIGUSR1 and SIGUSR2 are passed on and end nothing.
 #[derive(Debug, Args)]
 #[command(after_help = ENTER_HELP, after_long_help = format!("{ENTER_HELP}\n\n{EXIT_CODES}"))]
 pub(crate) struct BarrierEnterArgs {
@@ -40,14 +41,15 @@ pub(crate) struct BarrierEnterArgs {
     /// The double barrier's node, an absolute path; it is created if it does not exist.
     #[arg(value_name = "PATH")]
     pub(crate) path: String,
-    /// How many have to enter before the first one goes on: say the same number everywhere.
+    /// How many participants have to enter before the first one goes on: say the same number
+    /// everywhere.
     #[arg(short = 'n', long, value_name = "N")]
     pub(crate) participants: NonZeroU32,
-    /// Give up, with code 1, when not enough have entered within this time; with code 69 when no server
-    /// was in reach. It does not bound the wait for the others to leave.
+    /// Give up, with code 1, when not enough participants have entered within this time; with code
+    /// 69 when no server was in reach. It does not bound the wait for the others to leave.
     #[arg(short, long, value_name = "TIME")]
     wait: Option<humantime::Duration>,
-    /// The exit code, in place of 1, when not enough have entered in time.
+    /// The exit code, in place of 1, when not enough participants have entered in time.
     #[arg(short = 'E', long, value_name = "CODE", default_value_t = 1)]
     conflict_exit_code: u8,
     #[command(flatten)]

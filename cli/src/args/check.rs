@@ -24,7 +24,8 @@ A line for each step, with ok, warning, failed, or skipped, and below it what to
 Znodes are created for this: those at the election in transactions that are never applied, and for `write`
 an ephemeral one beside it that is deleted at once. Candidates, and clients that watch them, notice nothing.";
 
-/// Checks the way to the servers, and what may be done there, and says what is wrong and what to do.
+/// Checks the connection to the servers and the permissions there, and reports what is wrong and
+/// what to do.
 ///
 /// Ends with code 0 if nothing failed, otherwise with code 1.
 #[derive(Debug, Args)]
@@ -32,7 +33,7 @@ an ephemeral one beside it that is deleted at once. Candidates, and clients that
 pub(crate) struct CheckArgs {
     #[command(flatten)]
     pub(crate) servers: ServersArgs,
-    /// The election node that is to be stood at, an absolute path; it need not exist.
+    /// The election node to check, an absolute path; it need not exist.
     #[arg(long, value_name = "PATH")]
     pub(crate) election: Option<String>,
     /// The session timeout to ask for, as `zkelect run` would.

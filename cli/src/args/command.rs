@@ -1,4 +1,4 @@
-//! What `run`, `lock` and `semaphore` are told of COMMAND, and of themselves.
+//! Options of `run`, `lock` and `semaphore` about COMMAND and the contender.
 
 use core::time::Duration;
 use std::ffi::OsString;
@@ -14,7 +14,7 @@ pub(crate) struct CommandArgs {
     /// This contender's name, for others to see [default: HOST-PID].
     #[arg(long, value_name = "NAME")]
     pub(crate) id: Option<String>,
-    /// What other contenders see of this one, in place of --id.
+    /// The data that other contenders see of this one, in place of --id.
     #[arg(long, value_name = "TEXT")]
     pub(crate) data: Option<String>,
     /// How long after its connection was cut a machine is replaced. The server may change it.
@@ -23,27 +23,28 @@ pub(crate) struct CommandArgs {
     /// How long COMMAND may take to end after SIGTERM, within the lease deadline.
     #[arg(long, value_name = "TIME", default_value = "5s")]
     pub(crate) grace: humantime::Duration,
-    /// What becomes of COMMAND when the connection is lost: the session may go on when it is back.
+    /// What happens to COMMAND when the connection is lost: the session may go on when it is back.
     #[arg(long, value_name = "POLICY", value_enum, default_value_t = SuspensionPolicy::Stop)]
     pub(crate) while_suspended: SuspensionPolicy,
-    /// Let COMMAND become another user, by sudo, say. zkelect cannot stop such a COMMAND then: it may
+    /// Let COMMAND become another user, by sudo, say. zkelect cannot stop such a COMMAND: it may
     /// work on while another machine does.
     #[arg(long)]
     pub(crate) allow_new_privileges: bool,
     /// Append one JSON object a line for each event to FILE; `-` is standard output.
     #[arg(long, value_name = "FILE")]
     pub(crate) events: Option<EventsTo>,
-    /// What to run.
+    /// The command to run.
     #[arg(last = true, required = true, value_name = "COMMAND")]
     pub(crate) command: Vec<OsString>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum SuspensionPolicy {
-    /// It gets SIGTERM at once, and is started again if what is held turns out not to be lost.
+    /// It gets SIGTERM at once, and is started again if leadership, lock or permit turns out not to
+    /// be lost.
     Stop,
-    /// It goes on, and gets SIGTERM the grace before the lease deadline; if less than twice the grace was
-    /// left when the connection was lost, half-way to it.
+    /// It goes on, and gets SIGTERM the grace before the lease deadline; if less than twice the
+    /// grace was left when the connection was lost, half-way to it.
     UntilDeadline,
 }
 
@@ -56,7 +57,7 @@ impl CommandArgs {
         })
     }
 
-    /// The data of the contender's znode.
+    /// Returns the data of the contender's znode.
     pub(crate) fn data(&self, id: String) -> String {
         self.data.clone().unwrap_or(id)
     }

@@ -35,7 +35,7 @@ pub(crate) enum CounterAction {
     Set(CounterSetArgs),
 }
 
-/// Which counter.
+/// Selects a counter.
 #[derive(Debug, Args)]
 pub(crate) struct OneCounterArgs {
     #[command(flatten)]
@@ -48,9 +48,9 @@ pub(crate) struct OneCounterArgs {
 /// How the number of a counter is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum CounterFormatName {
-    /// Decimal digits, as kazoo's `Counter` has it: 64 bits.
+    /// Decimal digits, as in kazoo's `Counter`: 64 bits.
     Decimal,
-    /// Four bytes, as Curator's `SharedCount` has it.
+    /// Four bytes, as in Curator's `SharedCount`.
     Curator,
 }
 
@@ -74,7 +74,7 @@ const GET_HELP: &str = "\
 Examples:
   zkelect counter get --servers zk1:2181 /app/done";
 
-/// Prints the number: what a server knows, which may lag behind.
+/// Prints the number, as one server knows it; it may be out of date.
 #[derive(Debug, Args)]
 #[command(after_help = GET_HELP, after_long_help = format!("{GET_HELP}\n\n{EXIT_CODES}"))]
 pub(crate) struct CounterGetArgs {
@@ -122,7 +122,7 @@ pub(crate) struct CounterSetArgs {
     /// The number; it may be negative.
     #[arg(value_name = "NUMBER", allow_negative_numbers = true)]
     pub(crate) number: i64,
-    /// Only if the counter is at EXPECTED; else say at which number it is, and end with code 1.
+    /// Only if the counter is at EXPECTED; else print its number, and end with code 1.
     #[arg(long = "if", value_name = "EXPECTED", allow_negative_numbers = true)]
     pub(crate) expected: Option<i64>,
 }

@@ -1,4 +1,4 @@
-//! What those are told that look at an election, or act on one, and end.
+//! Options of subcommands that look at an election, or act on it, and end.
 
 use clap::Args;
 use election_tokio::{Client, Election, ElectionError};
@@ -7,21 +7,21 @@ use super::{ElectionFormat, ServersArgs};
 use crate::connection;
 use crate::errand::Reach;
 
-/// Which election.
+/// Selects an election.
 #[derive(Debug, Args)]
 pub(crate) struct OneElectionArgs {
     #[command(flatten)]
     pub(crate) servers: ServersArgs,
-    /// The election node, an absolute path, as `zkelect run` has it.
+    /// The election node, an absolute path, as for `zkelect run`.
     #[arg(long, value_name = "PATH")]
     pub(crate) election: String,
-    /// How the candidates are called, if others than `zkelect run` and election-tokio stand.
+    /// The format of the candidates' names, if others than `zkelect run` and election-tokio stand.
     #[arg(long, value_name = "NAME", default_value_t = ElectionFormat::DEFAULT)]
     pub(crate) format: ElectionFormat,
 }
 
 impl OneElectionArgs {
-    /// Fails before anything is sent.
+    /// Refuses unusable options before anything is sent.
     pub(crate) fn check(&self) -> Result<(), ElectionError> {
         let path = &self.election;
         connection::check_path(path)
@@ -33,7 +33,7 @@ impl OneElectionArgs {
     }
 }
 
-/// Which election, and how long its servers are waited for.
+/// Selects an election, and how long to wait for its servers.
 #[derive(Debug, Args)]
 pub(crate) struct ElectionArgs {
     #[command(flatten)]

@@ -14,10 +14,10 @@ A leader that works on is not waited for: ask it by `zkelect step-down` first, o
 `zkelect run` there stops its COMMAND and ends with code 78, also those that are started later. Programs with
 Curator's LeaderLatch in the same election do not know the sign, and stand again.";
 
-/// Ends an election for all that stand in it: none leads any more, and none can stand.
+/// Ends an election for all candidates: none leads any more, and none can stand.
 ///
-/// All candidates are removed, and a sign is left, the znode PATH/ended, until `zkelect reopen`. It may be
-/// repeated.
+/// Removes all candidates, and leaves a sign, the znode PATH/ended, until `zkelect reopen`. It may
+/// be repeated.
 #[derive(Debug, Args)]
 #[command(after_help = END_HELP, after_long_help = format!("{END_HELP}\n\n{EXIT_CODES}"))]
 pub(crate) struct EndArgs {
@@ -34,7 +34,7 @@ Examples:
 
 Those that were told of the end have given up, and have to be started again.";
 
-/// Lets candidates stand again in an election that was ended. One that is open is left as it is.
+/// Lets candidates stand again in an election that was ended. It leaves an open election as it is.
 #[derive(Debug, Args)]
 #[command(after_help = REOPEN_HELP, after_long_help = format!("{REOPEN_HELP}\n\n{EXIT_CODES}"))]
 pub(crate) struct ReopenArgs {
@@ -53,14 +53,15 @@ For an election that is not needed any more. Nothing says afterwards that there 
 stands for election later, or has not heard of the end, holds a new one. To keep all from that, leave it
 ended, by `zkelect end`.";
 
-/// Ends an election and deletes its znodes: the candidates, the election node, and what stands beside it.
+/// Ends an election and deletes its znodes: the candidates, the election node, and the znodes
+/// beside it.
 #[derive(Debug, Args)]
 #[command(after_help = DELETE_HELP, after_long_help = format!("{DELETE_HELP}\n\n{EXIT_CODES}"))]
 pub(crate) struct DeleteArgs {
     #[command(flatten)]
     pub(crate) election: ElectionArgs,
-    /// Delete the election node once no candidate has come for this time: those that are about to stand
-    /// hear of the end until then.
+    /// Delete the election node once no candidate has come for this time. Candidates that are about
+    /// to stand hear of the end until then.
     #[arg(long, value_name = "TIME", default_value = "1s")]
     pub(crate) quiet: humantime::Duration,
     /// Print a JSON object: `outcome`, and the number of `candidates` that were removed.

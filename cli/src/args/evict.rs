@@ -17,16 +17,16 @@ known by its token, which is never given twice. Its process stands again, behind
 written not to; to keep it away, end it. Ask first, by `zkelect step-down`: a leader that is evicted works on
 for a moment while another one leads already, and only systems that check tokens are safe from that.";
 
-/// Removes a candidate, by default the one that leads, without asking it.
+/// Removes a candidate, by default the leader's, without asking it.
 ///
-/// For a leader that hangs, and for what blocks an election (`zkelect list` shows that). Ends with code 1 if
-/// there is no such candidate, or if it was gone before.
+/// For a leader that hangs, and for a znode that blocks an election (`zkelect list` shows it). Ends
+/// with code 1 if there is no such candidate, or if it went before.
 #[derive(Debug, Args)]
 #[command(after_help = EVICT_HELP, after_long_help = format!("{EVICT_HELP}\n\n{EXIT_CODES}"))]
 pub(crate) struct EvictArgs {
     #[command(flatten)]
     pub(crate) election: ElectionArgs,
-    /// The candidate, by its ID or its ZNODE as `zkelect list` shows them [default: the one that leads].
+    /// The candidate, by its ID or its ZNODE as `zkelect list` shows them [default: the leader's].
     #[arg(value_name = "ID")]
     pub(crate) id: Option<String>,
     /// The candidate, by its token.

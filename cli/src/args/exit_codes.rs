@@ -1,6 +1,6 @@
-//! The exit codes, as `--help` shows them.
+//! The exit codes, for `--help`.
 
-/// For subcommands with a COMMAND and those that look.
+/// For subcommands with a COMMAND, and for those that look.
 pub(super) const EXIT_CODES: &str = "\
 Exit codes of `run`, `lock`, `semaphore`, `barrier enter` and `queue claim`:
   COMMAND's own, or 128 + N if signal N killed it; and if there is no COMMAND to tell:

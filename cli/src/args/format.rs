@@ -1,4 +1,4 @@
-//! The formats of contenders' names, by names of their own.
+//! Names for the formats of contenders.
 
 use core::fmt;
 
@@ -6,19 +6,19 @@ use clap::ValueEnum;
 use clap::builder::PossibleValue;
 use election_tokio::Format;
 
-/// How the znodes of contenders are called. Contenders of two formats do not see each other.
+/// The format of contenders' znodes. Contenders of two formats do not see each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FormatName {
     /// Curator's `LeaderLatch`, and the elections of `zkelect run` and election-tokio.
     CuratorLatch,
     /// Curator's `InterProcessReadWriteLock`; `Client::read_lock` and `write_lock` of election-tokio.
     CuratorReadWrite,
-    /// Curator's `InterProcessMutex` and `LeaderSelector`; `Client::lock` of election-tokio. Not to be
-    /// shared.
+    /// Curator's `InterProcessMutex` and `LeaderSelector`; `Client::lock` of election-tokio. It
+    /// cannot be shared.
     CuratorLock,
-    /// kazoo's `WriteLock` and `ReadLock`, and, where nothing is shared, `Lock` and `Election`.
+    /// kazoo's `WriteLock` and `ReadLock`, and, without sharing, `Lock` and `Election`.
     Kazoo,
-    /// `Lock` of go-zookeeper. Not to be shared.
+    /// `Lock` of go-zookeeper. It cannot be shared.
     GoZookeeper,
     /// `LeaderElectionSupport` of ZooKeeper's own recipes.
     LeaderElectionSupport,
@@ -27,7 +27,7 @@ pub(crate) enum FormatName {
     GoLeaderElection,
     /// zkElection.
     ZkElection,
-    /// `WriteLock` of ZooKeeper's own recipes. Not to be shared.
+    /// `WriteLock` of ZooKeeper's own recipes. It cannot be shared.
     ZookeeperWriteLock,
     /// Curator's `InterProcessSemaphoreV2`; `zkelect semaphore` and `Client::semaphore` of election-tokio.
     CuratorSemaphore,
@@ -49,7 +49,7 @@ impl FormatName {
         }
     }
 
-    /// What is contended for in it.
+    /// Returns what contenders of this format contend for.
     pub(crate) const fn kind(self) -> Kind {
         match self {
             Self::CuratorLatch
@@ -66,7 +66,7 @@ impl FormatName {
     }
 }
 
-/// What is contended for.
+/// What contenders contend for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Election,

@@ -1,4 +1,4 @@
-//! The formats of members' names, by names of their own.
+//! Names for the formats of a group's members.
 
 use core::fmt;
 
@@ -6,14 +6,14 @@ use clap::ValueEnum;
 use clap::builder::PossibleValue;
 use election_tokio::GroupFormat;
 
-/// Which children are members, and how they are called.
+/// Which children are members, and how they are named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum GroupFormatName {
-    /// All of them, by their names, as Curator's `GroupMember` has it.
+    /// All children, by their names, as in Curator's `GroupMember`.
     Plain,
-    /// `<32 digits>__party__`, as kazoo's `Party` has it: a member is called by its data.
+    /// `<32 digits>__party__`, as in kazoo's `Party`: a member is named by its data.
     Party,
-    /// `<32 digits>-<name>`, as kazoo's `ShallowParty` has it.
+    /// `<32 digits>-<name>`, as in kazoo's `ShallowParty`.
     ShallowParty,
 }
 

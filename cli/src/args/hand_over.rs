@@ -20,10 +20,12 @@ may take so long; to hand over to the next in the queue takes no such wait.
 To have the leader go, whichever is next: `zkelect step-down`. To remove one that does not answer: `zkelect
 evict`.";
 
-/// Has a candidate of your choice lead, by consent of the leader and of those in between, and waits for that.
+/// Hands the leadership to a candidate of your choice, if the leader and those in between consent,
+/// and waits for it.
 ///
-/// Ends with code 0 once the candidate leads, also if it did before. Ends with code 1 if there is no such
-/// candidate, or it has gone meanwhile, or others are ahead of it still after the time: the leader leads on then.
+/// Ends with code 0 once the candidate leads, also if it led before. Ends with code 1 if there is
+/// no such candidate, or it has gone meanwhile, or others are still ahead of it after the time: the
+/// leader leads on then.
 #[derive(Debug, Args)]
 #[command(
     after_help = HAND_OVER_HELP,
@@ -38,13 +40,13 @@ pub(crate) struct HandOverArgs {
     /// The candidate that is to lead, by its token.
     #[arg(long, value_name = "TOKEN", conflicts_with = "id")]
     pub(crate) token: Option<Token>,
-    /// By when the others are asked to have done it, and how long to wait for that.
+    /// The time that the others get to make way, and the bound on waiting for it.
     #[arg(long, value_name = "TIME", default_value = "2m")]
     pub(crate) within: humantime::Duration,
     #[command(flatten)]
     pub(crate) asker: AskerArgs,
-    /// Print a JSON object: `outcome`, the `candidate`, and if it does not lead then, up to ten that are `ahead`
-    /// of it.
+    /// Print a JSON object: `outcome`, the `candidate`, and if it does not lead then, up to ten
+    /// that are `ahead` of it.
     #[arg(long)]
     pub(crate) json: bool,
 }

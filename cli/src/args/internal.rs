@@ -1,4 +1,4 @@
-//! What `zkelect run` calls this program with: no subcommands for people, and so not theirs to find.
+//! Hidden subcommands that `zkelect run` calls this program with. They are not for users.
 
 use std::env;
 use std::ffi::OsString;
@@ -16,7 +16,7 @@ pub(crate) enum Internal {
 }
 
 impl Internal {
-    /// `None` if the first argument is for people.
+    /// Returns `None` if the first argument is a user's.
     pub(crate) fn from_env() -> Option<Self> {
         let first = env::args_os().nth(1)?;
         (first == "guard" || first == "exec").then(Self::parse)
@@ -28,10 +28,10 @@ impl Internal {
 pub(crate) struct GuardArgs {
     #[arg(long)]
     pub(crate) grace_ms: u64,
-    /// Standard input for COMMAND comes by the socket, before the first order.
+    /// COMMAND's standard input comes by the socket, before the first order.
     #[arg(long)]
     pub(crate) stdin: bool,
-    /// COMMAND is to have a descriptor of this number, to write lines to.
+    /// The number of a descriptor that COMMAND gets, to write lines to.
     #[arg(long)]
     pub(crate) ready_fd: Option<ReadyFd>,
     #[arg(long)]
@@ -40,12 +40,13 @@ pub(crate) struct GuardArgs {
     pub(crate) command: Vec<OsString>,
 }
 
-/// What becomes COMMAND.
+/// The process that becomes COMMAND.
 #[derive(Debug, Args)]
 pub(crate) struct ExecArgs {
     #[arg(long)]
     pub(crate) parent: u32,
-    /// Standard input is a socket by which COMMAND's comes, and what is to have this number.
+    /// Standard input is a socket. COMMAND's standard input comes by it, and the descriptor that
+    /// gets this number.
     #[arg(long)]
     pub(crate) ready_fd: Option<ReadyFd>,
     #[arg(long)]

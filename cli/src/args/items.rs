@@ -1,4 +1,4 @@
-//! What is told of the items of a queue.
+//! Options about the items of a queue.
 
 use core::time::Duration;
 
@@ -6,10 +6,10 @@ use clap::Args;
 
 use super::QueueFormatName;
 
-/// How a queue is looked at.
+/// How to read a queue.
 #[derive(Debug, Args)]
 pub(crate) struct ItemsArgs {
-    /// How items are called: all that use a queue have to have one format.
+    /// The format of items' names: all users of a queue need the same one.
     #[arg(long, value_name = "NAME", default_value_t = QueueFormatName::Guide)]
     pub(crate) format: QueueFormatName,
 }
@@ -17,8 +17,8 @@ pub(crate) struct ItemsArgs {
 /// How long to wait for an item.
 #[derive(Debug, Args)]
 pub(crate) struct ForItemArgs {
-    /// Wait for an item while there is none, so long at most where TIME is given, for a server, too.
-    /// Without it, end with code 1 if there is none.
+    /// Wait for an item while there is none, at most for TIME if it is given, and for a server,
+    /// too. Without it, end with code 1 if there is none.
     #[arg(short, long, value_name = "TIME", require_equals = true, num_args = 0..=1)]
     #[expect(clippy::option_option, reason = "clap's form of an option whose value is optional")]
     wait: Option<Option<humantime::Duration>>,

@@ -1,4 +1,4 @@
-//! What the lease of what is held rests on.
+//! Options of the lease: its grade and its margin.
 
 use core::str::FromStr;
 
@@ -7,11 +7,11 @@ use election_tokio::{ClientBuilder, LeaseGrade, LeaseMargin};
 
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub(crate) struct LeaseArgs {
-    /// What the proof that no other machine holds it rests on.
+    /// How strong the proof is that no other machine holds it.
     #[arg(long, value_name = "GRADE", value_enum, default_value_t, help_heading = HEADING)]
     lease_grade: GradeName,
-    /// How much of the session timeout is kept back because clocks differ in speed, in hundredths: 20 at
-    /// most, but for --lease-grade contact.
+    /// The part of the session timeout that is kept back because clocks differ in speed, in
+    /// hundredths: at most 20, except with --lease-grade contact.
     #[arg(long, value_name = "PERCENT", default_value = "10%", help_heading = HEADING)]
     lease_margin: Margin,
 }
@@ -30,11 +30,11 @@ enum GradeName {
     /// A majority of the servers commits it: holds whatever fails in the ensemble and its network.
     #[default]
     Quorum,
-    /// The ensemble's leader answers: fewer writes; may be wrong while that leader is cut off from the
-    /// others and does not know yet.
+    /// The ensemble's leader answers: fewer writes; may be wrong while that leader is cut off from
+    /// the others and does not know yet.
     Sync,
-    /// Any server answers: the cheapest; may be wrong while that server is cut off. Right for a single
-    /// server.
+    /// Any server answers: the cheapest; may be wrong while that server is cut off. Right for a
+    /// single server.
     Contact,
 }
 

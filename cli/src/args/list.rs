@@ -22,9 +22,10 @@ permit of a semaphore; `blocks: ...`, which keeps others waiting and is no conte
 `foreign`, a sequential znode of another format, whose contender does not see these; `item` and
 `claimed`, of a queue; `inside`, of a double barrier.";
 
-/// Lists the leader of an election, the holders of a lock, those that wait; the items of a queue.
+/// Lists the leader of an election, or the holders of a lock, and those that wait; or the items of
+/// a queue.
 ///
-/// Those that lead or hold come first, then those that wait, in their order.
+/// Leaders and holders come first, then those that wait, in their order.
 #[derive(Debug, Args)]
 #[command(after_help = LIST_HELP, after_long_help = format!("{LIST_HELP}\n\n{EXIT_CODES}"))]
 pub(crate) struct ListArgs {
@@ -47,7 +48,7 @@ pub(crate) struct ListArgs {
     pub(crate) timeout: humantime::Duration,
 }
 
-/// How what is at a path is read.
+/// How to read the znodes at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reading {
     /// As an election of `zkelect run`.

@@ -30,14 +30,15 @@ holds also while zkelect itself is stopped, and COMMAND does not outlive a zkele
 COMMAND is not started again: what the lock protected may have changed.
 COMMAND's standard input is zkelect's, or empty where that is a terminal.";
 
-/// Waits for a lock and runs COMMAND while it is held: flock(1) for several machines.
+/// Waits for a lock and runs COMMAND while it holds the lock: flock(1) for several machines.
 ///
-/// COMMAND runs once. When it ends, releases the lock and ends with COMMAND's exit code. On SIGTERM,
-/// SIGINT, SIGQUIT or SIGHUP, passes the signal on to COMMAND, waits for its end, releases the lock, and
-/// ends; a second SIGINT or SIGQUIT kills COMMAND. SIGUSR1 and SIGUSR2 are passed on and end nothing.
+/// Runs COMMAND once. When COMMAND ends, releases the lock and ends with COMMAND's exit code. On
+/// SIGTERM, SIGINT, SIGQUIT or SIGHUP, passes the signal on to COMMAND, waits for its end, releases
+/// the lock, and ends; a second SIGINT or SIGQUIT kills COMMAND. SIGUSR1 and SIGUSR2 are passed on
+/// and end nothing.
 ///
-/// Contenders get the lock in the order in which they asked for it. The one that holds it waits for
-/// itself if it asks again.
+/// Contenders get the lock in the order in which they asked for it. A holder that asks again waits
+/// for itself.
 #[derive(Debug, Args)]
 #[command(after_help = LOCK_HELP, after_long_help = format!("{LOCK_HELP}\n\n{EXIT_CODES}"))]
 pub(crate) struct LockArgs {
@@ -51,10 +52,11 @@ pub(crate) struct LockArgs {
     pub(crate) shared: bool,
     #[command(flatten)]
     pub(crate) patience: PatienceArgs,
-    /// How the znodes of contenders are called: all that contend for a lock have to have one format.
+    /// The format of contenders' znodes: all contenders for a lock need the same one.
     #[arg(long, value_name = "NAME", default_value_t = LockFormat::DEFAULT)]
     pub(crate) format: LockFormat,
-    /// Let go, with code 75, when another client asks for the lock: COMMAND is stopped as if it were lost.
+    /// Release the lock, with code 75, when another client asks for it: COMMAND is stopped as if it
+    /// were lost.
     #[arg(long)]
     pub(crate) revocable: bool,
     #[command(flatten)]

@@ -34,10 +34,10 @@ pub(crate) enum MembersAction {
     Watch(MembersWatchArgs),
 }
 
-/// What all that use a group have to say alike.
+/// Options on which all users of a group have to agree.
 #[derive(Debug, Args)]
 pub(crate) struct GroupFormatArgs {
-    /// How members are called: all that use a group have to have one format.
+    /// The format of members' names: all users of a group need the same one.
     #[arg(long, value_name = "NAME", default_value_t = GroupFormatName::Plain)]
     pub(crate) format: GroupFormatName,
 }
@@ -51,7 +51,7 @@ Prints the name of its znode once that stands. A lost connection does not end th
 expired session it joins again in a new one. If another client deletes the znode, it ends with code 75.
 A zkelect that was killed is a member until its session times out; it keeps its name until then.";
 
-/// Is a member of a group until SIGTERM, SIGINT, SIGQUIT or SIGHUP, and leaves then.
+/// Joins a group, and stays a member until SIGTERM, SIGINT, SIGQUIT or SIGHUP; then leaves.
 #[derive(Debug, Args)]
 #[command(after_help = JOIN_HELP, after_long_help = format!("{JOIN_HELP}\n\n{EXIT_CODES}"))]
 pub(crate) struct MembersJoinArgs {
@@ -63,15 +63,16 @@ pub(crate) struct MembersJoinArgs {
     /// The member's name; by default, a random one.
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,
-    /// What the member says of itself, such as its address.
+    /// The member's data for others, such as its address.
     #[arg(long, value_name = "DATA", default_value = "", allow_hyphen_values = true)]
     pub(crate) data: String,
-    /// Wait while the name is taken, and give up, with code 1, when it is taken still after this time;
-    /// with code 69 when no server was in reach. Without it, give up at once if the name is taken, and
-    /// wait for a server without an end; with 0s, for a server no longer than --session-timeout.
+    /// Wait while the name is taken, and give up, with code 1, when it is still taken after this
+    /// time; with code 69 when no server was in reach. Without it, give up at once if the name is
+    /// taken, and wait for a server without an end; with 0s, for a server no longer than
+    /// --session-timeout.
     #[arg(short, long, value_name = "TIME")]
     wait: Option<humantime::Duration>,
-    /// How long after its connection was cut it is a member no more. The server may change it.
+    /// How long after its connection was cut it stops being a member. The server may change it.
     #[arg(long, value_name = "TIME", default_value = "10s")]
     pub(crate) session_timeout: SessionTimeout,
     #[command(flatten)]
@@ -82,7 +83,8 @@ pub(crate) struct MembersJoinArgs {
 }
 
 impl MembersJoinArgs {
-    /// What follows when the name is taken, and how long that, and a server, is waited for at most.
+    /// Returns what follows when the name is taken, and the bound on waiting for it and for a
+    /// server.
     pub(crate) fn terms(&self) -> (WhenTaken, Option<Duration>) {
         match self.wait {
             None => (WhenTaken::GiveUp, None),
@@ -97,9 +99,9 @@ Examples:
   zkelect members list --servers zk1:2181 /app/workers
   zkelect members list --servers zk1:2181 --json /app/workers | jq -r '.[].data'";
 
-/// Lists the members, by name: all that were there at one moment.
+/// Lists the members by name, as they were at one moment.
 ///
-/// It is what a server knows, which may lag behind. There is none where the group's node does not exist.
+/// A server's view may be out of date. The list is empty if the group's node does not exist.
 #[derive(Debug, Args)]
 #[command(after_help = LIST_HELP, after_long_help = format!("{LIST_HELP}\n\n{EXIT_CODES}"))]
 pub(crate) struct MembersListArgs {
@@ -107,8 +109,8 @@ pub(crate) struct MembersListArgs {
     pub(crate) node: NodeArgs,
     #[command(flatten)]
     pub(crate) format: GroupFormatArgs,
-    /// Print a JSON array instead of a table: `name`, `session`, `token`, and `data`, or `data_hex` where
-    /// it is no text, or `no_data` with the reason.
+    /// Print a JSON array instead of a table: `name`, `session`, `token`, and `data`, or `data_hex`
+    /// if it is no text, or `no_data` with the reason.
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -123,7 +125,7 @@ and `changed`, of which the data was written. `gap` goes before what is told aft
 or the session: what came and went meanwhile is not told.
 Where standard output is not read, changes are put together: a member that has come and gone leaves none.";
 
-/// Tells of the members that are there, and of each that joins, leaves or changes, until a signal.
+/// Shows the members that are there, and each that joins, leaves or changes, until a signal.
 ///
 /// Ends with code 0 on SIGTERM, SIGINT, SIGQUIT or SIGHUP, or when standard output is closed. Lost
 /// connections and expired sessions do not end it.
@@ -137,7 +139,8 @@ pub(crate) struct MembersWatchArgs {
     pub(crate) path: String,
     #[command(flatten)]
     pub(crate) format: GroupFormatArgs,
-    /// Print a JSON object a line: `at`, `event`, and what `members list --json` has of a member.
+    /// Print a JSON object a line: `at`, `event`, and the fields of `members list --json` for a
+    /// member.
     #[arg(long)]
     pub(crate) json: bool,
 }

@@ -1,4 +1,4 @@
-//! What most subcommands are told that do one thing and end.
+//! Options of most subcommands that do one thing and end.
 
 use clap::Args;
 

@@ -12,7 +12,7 @@ Examples:
   zkelect completions zsh > ~/.zfunc/_zkelect
   zkelect completions fish > ~/.config/fish/completions/zkelect.fish";
 
-/// Prints a script that lets a shell complete what is typed after `zkelect`.
+/// Prints a script with which a shell completes the arguments of `zkelect`.
 #[derive(Debug, Args)]
 #[command(
     after_help = COMPLETIONS_HELP,
@@ -29,7 +29,7 @@ Examples:
   zkelect man --out /usr/local/share/man/man1
   zkelect man --out man && man man/zkelect-run.1";
 
-/// Writes the manual pages, one for each subcommand, for those who package zkelect.
+/// Writes the manual pages, one for each subcommand, to be packaged with zkelect.
 #[derive(Debug, Args)]
 #[command(after_help = MAN_HELP, after_long_help = format!("{MAN_HELP}\n\n{EXIT_CODES}"))]
 pub(crate) struct ManArgs {

@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::CommandArgs;
 
-/// How long to wait, and how to tell that it was in vain.
+/// How long to wait, and the exit code if the wait was in vain.
 #[derive(Debug, Args)]
 pub(crate) struct PatienceArgs {
     /// Give up, with code 1, when not held within this time; with code 69 when no server was in reach.
@@ -21,17 +21,17 @@ pub(crate) struct PatienceArgs {
     pub(crate) conflict_exit_code: u8,
 }
 
-/// How long a contender waits, and what follows when that was in vain.
+/// How long a contender waits, and what follows if the wait was in vain.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Terms {
     pub(crate) when_busy: WhenBusy,
-    /// For the server, too.
+    /// For the contest and for a server.
     pub(crate) bound: Option<Duration>,
-    /// The exit code.
+    /// The exit code if the wait was in vain.
     pub(crate) in_vain: u8,
 }
 
-/// What follows when others are in the way, or there is nothing to be had.
+/// What follows if others are in the way, or nothing is there to take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WhenBusy {
     Wait,

@@ -22,7 +22,7 @@ until COMMAND has ended with code 0.
 
 /// Puts items into a queue, and takes them out, each once.
 ///
-/// Items are taken in the order in which they were put, or, with priorities, the lowest number first.
+/// Takes items in the order in which they were put, or, with priorities, the lowest number first.
 #[derive(Debug, Args)]
 #[command(after_help = QUEUE_HELP, after_long_help = format!("{QUEUE_HELP}\n\n{EXIT_CODES}"))]
 pub(crate) struct QueueArgs {
@@ -55,15 +55,15 @@ put that is repeated may put it twice.";
 pub(crate) struct QueuePutArgs {
     #[command(flatten)]
     pub(crate) node: NodeArgs,
-    /// The item. Without it, standard input is read to its end. At most a megabyte by default of the
-    /// servers.
+    /// The item. Without it, standard input is read to its end. At most a megabyte, by the servers'
+    /// default.
     #[arg(value_name = "DATA", allow_hyphen_values = true)]
     pub(crate) data: Option<OsString>,
-    /// The priority: lower ones are taken first. Implies --format guide-priority, unless another one is
-    /// given.
+    /// The priority: lower numbers are taken first. Implies --format guide-priority, unless another
+    /// one is given.
     #[arg(long, value_name = "N")]
     pub(crate) priority: Option<u16>,
-    /// How items are called: all that use a queue have to have one format [default: guide].
+    /// The format of items' names: all users of a queue need the same one [default: guide].
     #[arg(long, value_name = "NAME")]
     pub(crate) format: Option<QueueFormatName>,
     /// Print a JSON object with `path` and `name`.
@@ -93,7 +93,7 @@ pub(crate) struct QueueTakeArgs {
     pub(crate) for_item: ForItemArgs,
     #[command(flatten)]
     pub(crate) items: ItemsArgs,
-    /// Print the item as a line of JSON: `name`, `priority`, and `data`, or `data_hex` where it is no
+    /// Print the item as a line of JSON: `name`, `priority`, and `data`, or `data_hex` if it is no
     /// text.
     #[arg(long)]
     pub(crate) json: bool,
@@ -104,7 +104,7 @@ Examples:
   zkelect queue peek --servers zk1:2181 /app/jobs
   zkelect queue peek --servers zk1:2181 --json /app/jobs | jq -r .name";
 
-/// Prints the first item of a queue that is not claimed, and leaves it where it is.
+/// Prints the first item of a queue that is not claimed, and leaves it there.
 ///
 /// Ends with code 1 if there is none.
 #[derive(Debug, Args)]
@@ -114,7 +114,7 @@ pub(crate) struct QueuePeekArgs {
     pub(crate) node: NodeArgs,
     #[command(flatten)]
     pub(crate) items: ItemsArgs,
-    /// Print the item as a line of JSON: `name`, `priority`, and `data`, or `data_hex` where it is no
+    /// Print the item as a line of JSON: `name`, `priority`, and `data`, or `data_hex` if it is no
     /// text.
     #[arg(long)]
     pub(crate) json: bool,
@@ -124,9 +124,9 @@ const LEN_HELP: &str = "\
 Examples:
   zkelect queue len --servers zk1:2181 /app/jobs";
 
-/// Prints how many items a queue has, those that are claimed included.
+/// Prints the number of items in a queue, claimed ones included.
 ///
-/// There is none where the node does not exist.
+/// Prints 0 if the node does not exist.
 #[derive(Debug, Args)]
 #[command(after_help = LEN_HELP, after_long_help = format!("{LEN_HELP}\n\n{EXIT_CODES}"))]
 pub(crate) struct QueueLenArgs {

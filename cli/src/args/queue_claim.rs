@@ -25,12 +25,13 @@ grace, but no later than when the session may be over. COMMAND does not outlive 
 killed, and is not started again. There is no lease in a claim: another taker may be at the item for a
 moment before COMMAND is stopped.";
 
-/// Claims the first item of a queue, runs COMMAND with it, and deletes it once COMMAND has done it.
+/// Claims the first item of a queue, runs COMMAND with it, and deletes it once COMMAND has
+/// succeeded.
 ///
-/// COMMAND runs once. When it ends with code 0, deletes the item; with another one, leaves the item in the
-/// queue. Ends with COMMAND's exit code. On SIGTERM, SIGINT, SIGQUIT or SIGHUP, passes the signal on to
-/// COMMAND, waits for its end, gives the item back, and ends; a second SIGINT or SIGQUIT kills COMMAND.
-/// SIGUSR1 and SIGUSR2 are passed on and end nothing.
+/// Runs COMMAND once. When COMMAND ends with code 0, deletes the item; with another code, leaves
+/// the item in the queue. Ends with COMMAND's exit code. On SIGTERM, SIGINT, SIGQUIT or SIGHUP,
+/// passes the signal on to COMMAND, waits for its end, gives the item back, and ends; a second
+/// SIGINT or SIGQUIT kills COMMAND. SIGUSR1 and SIGUSR2 are passed on and end nothing.
 #[derive(Debug, Args)]
 #[command(after_help = CLAIM_HELP, after_long_help = format!("{CLAIM_HELP}\n\n{EXIT_CODES}"))]
 pub(crate) struct QueueClaimArgs {

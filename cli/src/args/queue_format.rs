@@ -1,4 +1,4 @@
-//! The formats of items' names, by names of their own.
+//! Names for the formats of a queue's items.
 
 use core::fmt;
 
@@ -6,16 +6,16 @@ use clap::ValueEnum;
 use clap::builder::PossibleValue;
 use election_tokio::QueueFormat;
 
-/// How the items of a queue are called. Takers see those of their own format alone.
+/// The format of a queue's items. A taker sees only items of its own format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum QueueFormatName {
-    /// `queue-<number>`, as ZooKeeper's guide has it.
+    /// `queue-<number>`, as in ZooKeeper's guide.
     Guide,
-    /// `queue-YY-<number>`, as ZooKeeper's guide has it, with a priority from 0 to 99.
+    /// `queue-YY-<number>`, as in ZooKeeper's guide, with a priority from 0 to 99.
     GuidePriority,
-    /// `qn-<number>`, as ZooKeeper's `DistributedQueue` and Curator's `SimpleDistributedQueue` have it.
+    /// `qn-<number>`, as in ZooKeeper's `DistributedQueue` and Curator's `SimpleDistributedQueue`.
     DistributedQueue,
-    /// `entry-PPP-<number>`, as kazoo's `Queue` has it, with a priority from 0 to 999.
+    /// `entry-PPP-<number>`, as in kazoo's `Queue`, with a priority from 0 to 999.
     Kazoo,
 }
 
@@ -29,14 +29,14 @@ impl QueueFormatName {
         }
     }
 
-    /// The format that the most of these names are items of.
+    /// Returns the format of most of these names.
     pub(crate) fn recognised(names: &[impl AsRef<str>]) -> Option<Self> {
         let count = |format: Self| {
             let format = format.format();
             names.iter().filter(|name| format.item(name.as_ref()).is_some()).count()
         };
         let counted = Self::value_variants().iter().map(|format| (count(*format), *format));
-        // Of several with the same number, the first.
+        // Of several with the same count, the first.
         let (most, format) = counted.rev().max_by_key(|(count, _)| *count)?;
         (most > 0).then_some(format)
     }

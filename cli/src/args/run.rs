@@ -39,9 +39,9 @@ before the lead is given up.";
 
 /// Stands for election and runs COMMAND while elected.
 ///
-/// When COMMAND ends by itself, resigns and ends with COMMAND's exit code. On SIGTERM, SIGINT, SIGQUIT
-/// or SIGHUP, passes the signal on to COMMAND, waits for its end, resigns, and ends; a second SIGINT or
-/// SIGQUIT kills COMMAND. SIGUSR1 and SIGUSR2 are passed on and end nothing.
+/// When COMMAND ends by itself, resigns and ends with COMMAND's exit code. On SIGTERM, SIGINT,
+/// SIGQUIT or SIGHUP, passes the signal on to COMMAND, waits for its end, resigns, and ends; a
+/// second SIGINT or SIGQUIT kills COMMAND. SIGUSR1 and SIGUSR2 are passed on and end nothing.
 #[derive(Debug, Args)]
 #[command(after_help = RUN_HELP, after_long_help = format!("{RUN_HELP}\n\n{EXIT_CODES}"))]
 pub(crate) struct RunArgs {
@@ -50,14 +50,15 @@ pub(crate) struct RunArgs {
     /// The election node, an absolute path; it is created if it does not exist.
     #[arg(long, value_name = "PATH")]
     pub(crate) election: String,
-    /// How the candidates' znodes are called: all that stand in an election have to have one format.
+    /// The format of the candidates' znodes: all candidates of an election need the same one.
     #[arg(long, value_name = "NAME", default_value_t = ElectionFormat::DEFAULT)]
     pub(crate) format: ElectionFormat,
     /// End when leadership is in doubt or lost, instead of standing again.
     #[arg(long)]
     pub(crate) once: bool,
-    /// Wait for so long before COMMAND is started, if the leader before did not say that its own has ended: for
-    /// what COMMAND writes to and cannot refuse a smaller token. Say the same on all machines.
+    /// Wait this long before starting COMMAND, if the previous leader did not confirm that its own
+    /// COMMAND has ended: for systems that COMMAND writes to and that cannot refuse a smaller
+    /// token. Say the same on all machines.
     #[arg(long, value_name = "TIME", default_value = "0s")]
     pub(crate) lock_delay: humantime::Duration,
     /// Look so often, more or less, for events that a server may have kept back, and for requests to let another
@@ -67,24 +68,25 @@ pub(crate) struct RunArgs {
     /// End, with code 75, when the session expires, instead of standing again in a new one.
     #[arg(long, value_name = "POLICY", value_enum, default_value_t = ExpiryPolicy::StandAgain)]
     pub(crate) on_expiry: ExpiryPolicy,
-    /// Do not heed requests to step down (`zkelect step-down`). Otherwise COMMAND is stopped, and zkelect
-    /// stands again behind the others.
+    /// Ignore requests to step down (`zkelect step-down`). Without it, a request stops COMMAND, and
+    /// zkelect stands again behind the others.
     #[arg(long)]
     ignore_step_down: bool,
-    /// Give COMMAND a descriptor of this number, 3 say, to write a line to when it has taken over: then, and
-    /// with what the line says, others see that the new leader is ready. Every further line replaces it.
+    /// Give COMMAND a descriptor of this number, 3 say, to write a line to when it has taken over.
+    /// From then on others see that the new leader is ready, and what the line says. Every further
+    /// line replaces it.
     #[arg(long, value_name = "N")]
     pub(crate) ready_fd: Option<ReadyFd>,
-    /// Answer HTTP requests at this address, such as 127.0.0.1:8080: /leader tells who leads, /healthz and
-    /// /readyz are for probes, /metrics is for Prometheus, and / lists them.
+    /// Answer HTTP requests at this address, such as 127.0.0.1:8080: /leader names the leader,
+    /// /healthz and /readyz are for probes, /metrics is for Prometheus, and / lists them.
     #[arg(long, value_name = "IP:PORT")]
     pub(crate) http: Option<ListenAddress>,
-    /// End, with code 69, when not elected within this time; it begins anew when COMMAND was stopped
-    /// because leadership was in doubt.
+    /// End, with code 69, when not elected within this time. The time begins anew when COMMAND was
+    /// stopped because leadership was in doubt.
     #[arg(long, value_name = "TIME")]
     pub(crate) wait: Option<humantime::Duration>,
-    /// Let COMMAND read zkelect's standard input, a file or a pipe. Only with --once: a second run of
-    /// COMMAND would find what the first one has left.
+    /// Let COMMAND read zkelect's standard input, a file or a pipe. Only with --once: a second run
+    /// of COMMAND would find what the first one has left.
     #[arg(long, requires = "once")]
     pub(crate) stdin: bool,
     #[command(flatten)]
@@ -118,7 +120,7 @@ impl RunArgs {
         if self.ignore_step_down { OnStepDownRequest::Ignore } else { OnStepDownRequest::Consent }
     }
 
-    /// How the session is kept.
+    /// Returns the builder of the client that keeps the session.
     pub(crate) fn client(&self) -> Result<ClientBuilder, Failure> {
         let client = self.lease.apply(self.servers.client()?).on_expiry(self.on_expiry.on_expiry());
         Ok(match self.look_interval {
@@ -127,7 +129,7 @@ impl RunArgs {
         })
     }
 
-    /// The election, as this nominee stands in it.
+    /// Returns the election, as this nominee stands in it.
     pub(crate) fn in_election(&self, client: &Client) -> Election {
         let ElectionFormat(name) = self.format;
         let data = self.command.data(self.command.id());

@@ -28,11 +28,12 @@ holds also while zkelect itself is stopped, and COMMAND does not outlive a zkele
 COMMAND is not started again.
 COMMAND's standard input is zkelect's, or empty where that is a terminal.";
 
-/// Waits for one of several permits and runs COMMAND while it is held.
+/// Waits for one of several permits and runs COMMAND while it holds the permit.
 ///
-/// COMMAND runs once. When it ends, releases the permit and ends with COMMAND's exit code. On SIGTERM,
-/// SIGINT, SIGQUIT or SIGHUP, passes the signal on to COMMAND, waits for its end, releases the permit,
-/// and ends; a second SIGINT or SIGQUIT kills COMMAND. SIGUSR1 and SIGUSR2 are passed on and end nothing.
+/// Runs COMMAND once. When COMMAND ends, releases the permit and ends with COMMAND's exit code. On
+/// SIGTERM, SIGINT, SIGQUIT or SIGHUP, passes the signal on to COMMAND, waits for its end, releases
+/// the permit, and ends; a second SIGINT or SIGQUIT kills COMMAND. SIGUSR1 and SIGUSR2 are passed
+/// on and end nothing.
 ///
 /// Contenders get permits in the order in which they asked for one.
 #[derive(Debug, Args)]

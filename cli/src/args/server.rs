@@ -30,7 +30,7 @@ quotas. What it holds is gone when it ends, and fencing tokens begin anew with t
     after_long_help = format!("{SERVER_HELP}\n\n{SERVER_EXIT_CODES}")
 )]
 pub(crate) struct ServerArgs {
-    /// Where to listen; 0.0.0.0 is all interfaces of this machine, port 0 any free port.
+    /// The address to listen on; 0.0.0.0 is all interfaces of this machine, port 0 any free port.
     #[arg(long, value_name = "IP:PORT", default_value = "127.0.0.1:2181")]
     pub(crate) listen: ListenAddress,
     /// The server's unit of time, from 10ms to 1h.
@@ -40,17 +40,19 @@ pub(crate) struct ServerArgs {
     pub(crate) options: ServerOptions,
 }
 
-/// What it does otherwise than by default. The names are those of ZooKeeper's own settings, where they say the same in words.
+/// Settings that differ from the default. The names follow ZooKeeper's own settings where those
+/// exist.
 #[derive(Debug, Args)]
 pub(crate) struct ServerOptions {
-    /// How many connections one address may have open (`maxClientCnxns`); 0 for any number. One
-    /// more is closed without a word to its client.
+    /// How many connections one address may have open (`maxClientCnxns`); 0 for any number. The
+    /// server closes one more without a word to its client.
     #[arg(long, value_name = "N", default_value_t = 60)]
     pub(crate) max_connections_per_address: usize,
-    /// Allow znodes with a time to live (`zookeeper.extendedTypesEnabled`); containers need no leave.
+    /// Allow znodes with a time to live (`zookeeper.extendedTypesEnabled`); containers are always
+    /// allowed.
     #[arg(long)]
     pub(crate) extended_types: bool,
-    /// Who authenticates with the scheme `digest` as USER may do everything; HASH is
+    /// Give every permission to clients that authenticate as USER with the scheme `digest`; HASH is
     /// base64(sha1("USER:PASSWORD")) (`zookeeper.DigestAuthenticationProvider.superDigest`).
     #[arg(long, value_name = "USER:HASH")]
     pub(crate) super_digest: Option<SuperDigest>,

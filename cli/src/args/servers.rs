@@ -1,4 +1,4 @@
-//! How the servers are reached.
+//! Options about how to reach the servers.
 
 use clap::Args;
 use election_tokio::{Client, ClientBuilder};
@@ -20,12 +20,12 @@ pub(crate) struct ServersArgs {
 }
 
 impl ServersArgs {
-    /// A client of the servers.
+    /// Returns the builder of a client of the servers.
     pub(crate) fn client(&self) -> Result<ClientBuilder, Failure> {
         self.client_of(self.servers.connect_string())
     }
 
-    /// A client of these servers by the same identity.
+    /// Returns the builder of a client of these servers, with the same identity.
     pub(crate) fn client_of(&self, connect_string: &str) -> Result<ClientBuilder, Failure> {
         self.identity.apply(self.tls.apply(Client::builder(connect_string)))
     }

@@ -1,4 +1,4 @@
-//! What parses, and what is refused.
+//! Command lines that parse, and command lines that are refused.
 
 use core::time::Duration;
 

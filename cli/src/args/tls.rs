@@ -8,7 +8,7 @@ use election_tokio::ClientBuilder;
 #[cfg(feature = "tls")]
 use election_tokio::tls::TlsOptions;
 
-/// Any of them switches TLS on.
+/// Any of these switches TLS on.
 #[cfg(feature = "tls")]
 #[derive(Clone, Debug, Args)]
 #[group(requires = "servers")]
@@ -30,8 +30,8 @@ pub(crate) struct TlsArgs {
     /// The name that the servers' certificates are for [default: the HOST of --servers].
     #[arg(long, value_name = "NAME", help_heading = HEADING)]
     tls_server_name: Option<String>,
-    /// Accept whatever host a certificate of --tls-ca is for: anybody else with one of that CA can
-    /// then pass for ZooKeeper.
+    /// Accept certificates of --tls-ca for any host: then any other owner of a certificate of that
+    /// CA can pass for ZooKeeper.
     #[arg(
         long,
         requires = "tls_ca",
@@ -46,7 +46,7 @@ const HEADING: &str = "TLS";
 
 #[cfg(feature = "tls")]
 impl TlsArgs {
-    /// Adds TLS to a client, if any option says so.
+    /// Adds TLS to a client, if any option asks for it.
     pub(crate) fn apply(&self, builder: ClientBuilder) -> ClientBuilder {
         match self.options() {
             Some(options) => builder.tls(options),
@@ -82,7 +82,7 @@ impl TlsArgs {
     }
 }
 
-/// There are none: zkelect was built without its feature `tls`.
+/// No options: zkelect was built without its feature `tls`.
 #[cfg(not(feature = "tls"))]
 #[derive(Clone, Debug, Args)]
 pub(crate) struct TlsArgs {}

@@ -1,4 +1,4 @@
-//! What options are given, once it is known to be usable.
+//! Values of options, checked to be usable.
 
 use core::fmt;
 use core::net::SocketAddr;
@@ -20,7 +20,7 @@ impl Servers {
         &self.connect_string
     }
 
-    /// Empty, or an absolute path.
+    /// Returns the chroot: empty, or an absolute path.
     pub(crate) fn chroot(&self) -> &str {
         &self.chroot
     }
@@ -85,8 +85,8 @@ impl fmt::Display for SessionTimeout {
     }
 }
 
-/// Where a server listens. No host name: that could stand for several addresses, of which only
-/// one would be listened on.
+/// An address to listen on. A host name is refused: it could stand for several addresses, and the
+/// server listens on one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ListenAddress(pub(crate) SocketAddr);
 
@@ -105,8 +105,8 @@ impl FromStr for ListenAddress {
     }
 }
 
-/// A server's unit of time. With shorter ones no client could keep its session alive, with longer
-/// ones none would see one expire.
+/// A server's unit of time. With a shorter one no client could keep its session alive; with a
+/// longer one none would see a session expire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TickTime(pub(crate) Duration);
 
@@ -135,7 +135,7 @@ impl FromStr for TickTime {
     }
 }
 
-/// The number of a descriptor that COMMAND is to have, beside the standard ones.
+/// The number of the additional descriptor that COMMAND gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ReadyFd(i32);
 
@@ -166,7 +166,7 @@ impl fmt::Display for ReadyFd {
     }
 }
 
-/// Where the events go.
+/// The destination of the events.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum EventsTo {
     StandardOutput,

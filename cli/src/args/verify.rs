@@ -16,9 +16,8 @@ remembers the greatest token it was given, and refuses smaller ones, needs not a
 
 /// Tells whether the leader with a token still leads.
 ///
-/// A token is what `zkelect run` gives its COMMAND as `ZKELECT_TOKEN`: a number that grows with every
-/// leader.
-/// Ends with code 0 if it leads, with code 1 if it does not.
+/// A token is what `zkelect run` gives its COMMAND as `ZKELECT_TOKEN`: a number that grows with
+/// every leader. Ends with code 0 if it leads, with code 1 if it does not.
 #[derive(Debug, Args)]
 #[command(after_help = VERIFY_HELP, after_long_help = format!("{VERIFY_HELP}\n\n{EXIT_CODES}"))]
 pub(crate) struct VerifyArgs {

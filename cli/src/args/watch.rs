@@ -21,10 +21,10 @@ change:
 A leader is ready once it has said so, as programs do by `Leadership::acknowledge`; `zkelect run` does where
 it is told to, and other libraries never.";
 
-/// Shows who leads an election, and keeps showing it, until a signal.
+/// Shows the leader of an election, and every change of it, until a signal.
 ///
-/// It looks on and does not stand. Lost connections and expired sessions do not end it; Ctrl-C does, with
-/// code 0.
+/// It only looks, and does not stand. Lost connections and expired sessions do not end it; Ctrl-C
+/// does, with code 0.
 #[derive(Debug, Args)]
 #[command(after_help = WATCH_HELP, after_long_help = format!("{WATCH_HELP}\n\n{EXIT_CODES}"))]
 pub(crate) struct WatchArgs {
@@ -33,8 +33,9 @@ pub(crate) struct WatchArgs {
     /// Print JSON lines on a terminal, too.
     #[arg(long)]
     pub(crate) json: bool,
-    /// How often the candidates that wait are counted, which costs a list of them. The leader is told of
-    /// at once, and costs nothing until it changes. 0s: only when the leader changes.
+    /// How often to count the candidates that wait, which costs a list of them. A change of the
+    /// leader is shown at once, and costs nothing until it happens. 0s: count only when the leader
+    /// changes.
     #[arg(long, value_name = "TIME", default_value = "5s")]
     pub(crate) interval: humantime::Duration,
 }

@@ -71,7 +71,7 @@ impl Guard for Inside {
         self.entered.lost().await.to_string()
     }
 
-    /// It is not asked for.
+    /// No client asks for a place in a double barrier.
     async fn revoke_requested(&self) {
         pending::<()>().await;
     }

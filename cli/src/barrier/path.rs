@@ -4,7 +4,7 @@ use election_tokio::BarrierError;
 
 use crate::connection;
 
-/// Fails before anything is sent.
+/// Refuses the path before anything is sent.
 pub(super) fn check(path: &str) -> Result<(), BarrierError> {
     connection::check_path(path)
         .map_err(|error| BarrierError::InvalidPath { path: path.to_owned(), error })

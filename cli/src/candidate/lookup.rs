@@ -5,7 +5,7 @@ use election_tokio::{Client, Election, Token};
 use super::Shown;
 use crate::failure::{Failure, OperatingFailure};
 
-/// How an operator calls a candidate.
+/// An operator's description of a candidate.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Meant<'a> {
     /// Its ID or its ZNODE.
@@ -38,7 +38,8 @@ impl Meant<'_> {
     }
 }
 
-/// Reads the first `count` candidates that are wanted, in their order. The data of one is kept at a time.
+/// Reads the first `count` candidates that match, in their order. It keeps one candidate's data at
+/// a time.
 pub(crate) async fn first(
     count: usize,
     client: &Client,
@@ -46,7 +47,7 @@ pub(crate) async fn first(
     node: &str,
     is_wanted: impl Fn(&Shown) -> bool,
 ) -> Result<Vec<Shown>, Failure> {
-    // What this server has not heard of yet may be what is wanted.
+    // The candidate may be one that this server has not heard of yet.
     client.sync(node).await?;
     let mut candidates = election.read_candidates().await?;
     let mut found = Vec::new();

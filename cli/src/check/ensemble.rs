@@ -1,4 +1,4 @@
-//! Whether the servers that were named are an ensemble, and all of it.
+//! Checks whether the servers on the command line are one ensemble, and all of it.
 
 use core::time::Duration;
 
@@ -30,7 +30,7 @@ pub(super) async fn findings(
     findings
 }
 
-/// What they say of themselves.
+/// Compares the versions that the servers report.
 fn of_versions(servers: &[(String, Option<Member>)]) -> Option<Finding> {
     let told: Vec<&Member> = servers.iter().filter_map(|(_, member)| member.as_ref()).collect();
     let alone = told.iter().filter(|member| member.mode == "standalone").count();

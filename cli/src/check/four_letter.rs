@@ -1,4 +1,4 @@
-//! What a server says of itself to a four-letter word.
+//! A server's answers to four-letter words (docs/protocol.md#frames).
 
 use std::io;
 
@@ -6,14 +6,14 @@ use election_tokio::source::ServerAddress;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-/// The most that is read of an answer.
+/// The most bytes of an answer that are read.
 const LIMIT: u64 = 64 * 1024;
 
 /// A server of an ensemble, or one that stands alone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Member {
     pub(super) version: String,
-    /// As ZooKeeper says it: `leader`, `follower`, `observer`, `standalone`.
+    /// In ZooKeeper's words: `leader`, `follower`, `observer`, `standalone`.
     pub(super) mode: String,
 }
 
@@ -25,7 +25,7 @@ pub(super) enum Answer {
     Forbidden,
 }
 
-/// Asks a server what it is.
+/// Asks a server for its mode and version.
 pub(super) async fn srvr(server: &ServerAddress) -> io::Result<Answer> {
     let mut stream = TcpStream::connect((server.host.as_str(), server.port)).await?;
     stream.write_all(b"srvr").await?;

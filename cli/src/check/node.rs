@@ -1,4 +1,4 @@
-//! What this client may do at an election, and what is in the way there.
+//! Checks this client's permissions at an election, and looks for obstacles there.
 
 use core::time::Duration;
 
@@ -9,13 +9,13 @@ use tokio::time::timeout;
 
 use super::report::{Finding, no_answer};
 
-/// What is created in transactions that are never applied.
+/// The znode that the probing transactions create. None of them is ever applied.
 const PROBE: &str = "zkelect-check";
 
 /// No znode has this version: a transaction that asks for it is not applied.
 const NEVER: Version = Version::new(i32::MAX);
 
-/// How often it is tried, since what is above the election may come and go meanwhile.
+/// How often to try, since the znodes above the election may come and go meanwhile.
 const ROUNDS: usize = 3;
 
 pub(super) async fn findings(client: &Client, path: &str, bound: Duration) -> Vec<Finding> {
@@ -47,7 +47,7 @@ async fn list(client: &Client, path: &str) -> Finding {
     }
 }
 
-/// Whether the first candidate goes when its session does, and can be read.
+/// Checks whether the first candidate goes when its session does, and can be read.
 async fn blocked(client: &Client, path: &str) -> Option<Finding> {
     let mut candidates = client.election(path).read_candidates().await.ok()?;
     match candidates.next().await {
@@ -66,7 +66,7 @@ async fn blocked(client: &Client, path: &str) -> Option<Finding> {
     }
 }
 
-/// Whether candidates can be created and deleted, with what is missing above them.
+/// Checks whether candidates, and the missing znodes above them, can be created and deleted.
 async fn stand(client: &Client, path: &str) -> Finding {
     let mut refused = None;
     for _ in 0..ROUNDS {
@@ -88,9 +88,9 @@ async fn stand(client: &Client, path: &str) -> Finding {
     Finding::failed("stand", refused.unwrap_or_default())
 }
 
-/// Whether requests and acknowledgements can be left beside the election node.
+/// Checks whether requests and acknowledgements can be left beside the election node.
 async fn marks(client: &Client, path: &str) -> Option<Finding> {
-    // What is missing is created by those that may.
+    // Clients with permission create the missing ones.
     if !missing(client, parent(path)).await?.is_empty() {
         return None;
     }
@@ -126,7 +126,7 @@ async fn tried(transaction: Transaction, probe: &str) -> Tried {
     }
 }
 
-/// What does not exist of a path, from above; `None` where that cannot be found out.
+/// Returns the missing znodes of a path, from above; `None` if that cannot be found out.
 async fn missing(client: &Client, path: &str) -> Option<Vec<String>> {
     let mut missing = Vec::new();
     if path == "/" {

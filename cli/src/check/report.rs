@@ -1,4 +1,4 @@
-//! What was found, line by line or as JSON.
+//! The findings, line by line or as JSON.
 
 use core::fmt::Display;
 use core::time::Duration;
@@ -10,12 +10,12 @@ use serde::Serialize;
 use crate::console;
 use crate::failure::Failure;
 
-/// What a step has come to, the worst last.
+/// The verdict of a step; the worst one comes last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Verdict {
     Ok,
-    /// It could not be looked at, or need not be.
+    /// The step could not be done, or need not be.
     Skipped,
     Warning,
     Failed,
@@ -41,16 +41,16 @@ impl Verdict {
     }
 }
 
-/// What a step has found.
+/// The finding of a step.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Finding {
     pub(super) step: &'static str,
-    /// Of a step that is done for each server.
+    /// Set if the step is done for each server.
     #[serde(skip_serializing_if = "Option::is_none")]
     server: Option<String>,
     pub(super) verdict: Verdict,
     pub(super) says: String,
-    /// What to do.
+    /// Advice for the operator.
     #[serde(skip_serializing_if = "Option::is_none")]
     advice: Option<String>,
 }
@@ -84,7 +84,7 @@ impl Finding {
         Self { advice: Some(advice.into()), ..self }
     }
 
-    /// What a server has sent may be in it.
+    /// Returns the text. It may contain what a server has sent.
     fn text(&self) -> String {
         let Self { step, server, verdict, says, advice } = self;
         let style = if console::has_colours() { verdict.style() } else { Style::new() };
@@ -98,7 +98,7 @@ impl Finding {
     }
 }
 
-/// All that was found.
+/// All findings.
 pub(super) struct Report {
     json: bool,
     findings: Vec<Finding>,
@@ -109,7 +109,7 @@ impl Report {
         Self { json, findings: Vec::new() }
     }
 
-    /// Tells of it at once, unless it is to be JSON.
+    /// Prints a finding at once, unless the output is JSON.
     pub(super) fn add(&mut self, finding: Finding) -> Result<(), Failure> {
         if !self.json {
             console::print(&finding.text())?;
@@ -118,7 +118,7 @@ impl Report {
         Ok(())
     }
 
-    /// Tells the worst.
+    /// Returns the worst verdict.
     pub(super) fn end(self) -> Result<Verdict, Failure> {
         if self.json {
             let json = serde_json::to_string_pretty(&self.findings).unwrap_or_default();
@@ -133,7 +133,7 @@ pub(super) fn no_answer(bound: Duration) -> String {
     format!("no answer within {}", humantime::format_duration(bound))
 }
 
-/// A time as people say it.
+/// Writes a time for human readers.
 pub(super) fn spoken(time: Duration) -> String {
     match time.as_millis() {
         0 => "less than 1ms".to_owned(),

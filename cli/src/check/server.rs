@@ -1,4 +1,4 @@
-//! One server: whether it is there, grants a session, and what it is.
+//! Checks one server: whether it can be reached and grants a session, and its version.
 
 use core::time::Duration;
 use std::io;
@@ -12,23 +12,23 @@ use super::four_letter::{Answer, Member, srvr};
 use super::report::{Finding, no_answer, spoken};
 use crate::failure::Failure;
 
-/// How a server is reached.
+/// How to reach a server.
 pub(super) struct Way {
     pub(super) server: ServerAddress,
     pub(super) builder: ClientBuilder,
-    /// The session timeout that is asked for.
+    /// The session timeout to ask for.
     pub(super) asked: Duration,
     pub(super) is_secure: bool,
     pub(super) bound: Duration,
 }
 
-/// What a server has come to.
+/// The result for a server.
 pub(super) struct Examined {
     pub(super) name: String,
     pub(super) findings: Vec<Finding>,
-    /// With a session, if it granted one.
+    /// A client with a session, if the server granted one.
     pub(super) client: Option<Client>,
-    /// What it says of itself.
+    /// What the server reports of itself.
     pub(super) member: Option<Member>,
 }
 
@@ -103,7 +103,7 @@ async fn connect(way: &Way) -> (Finding, bool) {
     (Finding::failed("connect", no_answer(way.bound)).advise(advice), false)
 }
 
-/// The reason has what is wrong with TLS, too.
+/// Asks for a session. The reason of a failure includes problems with TLS.
 async fn session(way: Way) -> (Finding, Option<Client>) {
     let client = match way.builder.connect_timeout(way.bound).connect().await {
         Ok(client) => client,
@@ -144,7 +144,7 @@ async fn session(way: Way) -> (Finding, Option<Client>) {
     (granted, Some(client))
 }
 
-/// What the server says of itself, where it is allowed to.
+/// Asks for the server's version, which it may not be allowed to tell.
 async fn version(way: &Way) -> (Finding, Option<Member>) {
     if way.is_secure {
         let skipped = "not asked: four-letter words are for ports without TLS";

@@ -1,4 +1,4 @@
-//! Whether a write is committed through a server, how fast, and by which clock.
+//! Checks whether a server commits a write, how fast, and by which clock.
 
 use core::time::Duration;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -9,14 +9,14 @@ use tokio::time::{Instant, timeout};
 use super::report::{Finding, no_answer, spoken};
 use crate::args::CheckArgs;
 
-/// By more, times of znodes and of logs are hard to bring together.
+/// With a greater difference, times of znodes and of logs are hard to relate.
 const CLOCKS_APART: Duration = Duration::from_secs(1);
 
-/// One ephemeral znode, beside the election if that has a place, which is deleted at once.
+/// Writes an ephemeral znode, beside the election if it has a place, and deletes it at once.
 pub(super) async fn through(client: &Client, name: &str, args: &CheckArgs) -> Finding {
     let bound = *args.timeout;
     let finding = match written(client, args.election.as_deref(), bound).await {
-        // The election is below what does not exist yet.
+        // A znode above the election does not exist yet.
         Err(Some(error)) if error.is_no_node() => written(client, None, bound).await,
         written => written,
     };
@@ -29,7 +29,7 @@ pub(super) async fn through(client: &Client, name: &str, args: &CheckArgs) -> Fi
     finding.of(name)
 }
 
-/// Without an error there was no answer.
+/// Returns no error if there was no answer.
 async fn written(
     client: &Client,
     election: Option<&str>,
@@ -40,7 +40,7 @@ async fn written(
     let created = timeout(bound, client.create(&path, "", CreateMode::Ephemeral)).await;
     let (took, after) = (start.elapsed(), now());
     let created = created.map_err(|_| None)??;
-    // It goes with the session otherwise.
+    // Otherwise it goes with the session.
     let _ = timeout(bound, client.delete(&path, Version::ANY)).await;
     let stamped = u64::try_from(created.stat.ctime).map(Duration::from_millis);
     Ok(committed(client, took, clock(stamped.unwrap_or_default(), before, after)))
@@ -49,7 +49,7 @@ async fn written(
 fn probe(election: Option<&str>) -> String {
     let unique = format!("{}-{}", std::process::id(), now().as_nanos());
     match election {
-        // In the same folder: below the election node it would wake those that watch.
+        // In the same folder: a znode below the election node would wake its watchers.
         Some(election) => format!("{election}.check-{unique}"),
         None => format!("/zkelect-check-{unique}"),
     }
@@ -59,10 +59,10 @@ fn now() -> Duration {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
 }
 
-/// By how much the clock that stamps znodes is surely apart from this machine's.
+/// How far the clock that stamps znodes differs from this machine's, at least.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Clock {
-    /// As far as the round trip tells.
+    /// No difference beyond the round trip.
     Fits,
     Ahead(Duration),
     Behind(Duration),
@@ -98,7 +98,7 @@ fn committed(client: &Client, took: Duration, clock: Clock) -> Finding {
         )
         .advise("let NTP set both clocks; leases and tokens do not depend on them, times in logs do");
     }
-    // A lease is proved by answers: with slower ones there may be none.
+    // Answers prove the lease: with slower ones there may be none.
     if let ConnectionState::Connected { timeout, .. } = client.connection_state()
         && took > timeout / 12
     {
@@ -121,7 +121,7 @@ fn committed(client: &Client, took: Duration, clock: Clock) -> Finding {
 fn not_committed(error: &Error) -> Finding {
     match error.kind() {
         ErrorKind::Refused(_) if error.is_no_auth() => {
-            // What is forbidden is told of by the steps for the election.
+            // The steps for the election report missing permissions.
             let skipped =
                 format!("not tried: {error}; give --election a place where this client may create");
             Finding::skipped("write", skipped)

@@ -1,4 +1,4 @@
-//! A connection that can die without a word, as that of a machine whose power fails.
+//! A connection that can die without a word, as if the machine had lost its power.
 
 use core::pin::Pin;
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -12,7 +12,7 @@ use election_tokio::{
 };
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// Ends the life of all connections of a [`MortalConnector`].
+/// Ends all connections of a [`MortalConnector`].
 #[derive(Clone, Debug, Default)]
 pub(super) struct Life(Arc<AtomicBool>);
 
@@ -26,7 +26,7 @@ impl Life {
     }
 }
 
-/// Plain TCP, for as long as a [`Life`] lasts; after that nothing is sent or received any more,
+/// Connects by plain TCP. Once its [`Life`] has ended, its connections send and receive nothing,
 /// not even a farewell.
 #[derive(Clone, Debug)]
 pub(super) struct MortalConnector {

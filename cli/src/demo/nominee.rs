@@ -11,21 +11,21 @@ use crate::args::{Servers, TlsArgs};
 use crate::connection;
 use crate::failure::Failure;
 
-/// Which nominee, by its place in the table.
+/// A nominee's place in the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Seat(pub(super) usize);
 
-/// A nominee's status changed.
+/// A change of a nominee's status.
 #[derive(Debug)]
 pub(super) struct Change {
     pub(super) seat: Seat,
-    /// Tells the nominee that stands now from the one who sat there before.
+    /// Tells the present nominee from an earlier one at the same place.
     pub(super) life: u32,
     pub(super) at: Instant,
     pub(super) status: Status,
 }
 
-/// What all nominees have in common.
+/// The settings that all nominees share.
 #[derive(Clone, Debug)]
 pub(super) struct Setting {
     pub(super) servers: Servers,
@@ -36,7 +36,7 @@ pub(super) struct Setting {
     pub(super) changes: mpsc::UnboundedSender<Change>,
 }
 
-/// Stands for election. Dropped: withdraws.
+/// Stands for election. Dropping it withdraws.
 pub(super) struct Nominee {
     client: Client,
     nomination: Nomination,
@@ -72,7 +72,7 @@ impl Nominee {
         Ok(Self { client, nomination, connection })
     }
 
-    /// As the server granted it, while there is a connection.
+    /// Returns the timeout that the server granted, while there is a connection.
     pub(super) fn session_timeout(&self) -> Option<Duration> {
         match self.client.connection_updates().latest() {
             ConnectionState::Connected { timeout, .. } => Some(timeout),
@@ -80,14 +80,14 @@ impl Nominee {
         }
     }
 
-    /// Gives the lead, or the wait for it, up.
+    /// Resigns or withdraws.
     pub(super) async fn resign(self) {
-        // Unconfirmed, the candidate goes with the session, which is closed here at the latest.
+        // Even without a confirmation the candidate goes with the session, which is closed here.
         let _ = self.nomination.withdraw().await;
         let _ = self.client.close().await;
     }
 
-    /// Vanishes: nothing more is sent, and the server is left to find out.
+    /// Disappears without sending anything, so the server has to notice.
     pub(super) fn crash(self) {
         self.connection.end();
     }

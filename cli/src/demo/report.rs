@@ -3,7 +3,7 @@
 use core::fmt::Write as _;
 use core::time::Duration;
 
-/// How a leader went.
+/// How a leader ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {
     Resignation,
@@ -11,7 +11,7 @@ pub(super) enum End {
 }
 
 impl End {
-    /// In turn, beginning with a resignation.
+    /// Alternates, beginning with a resignation.
     pub(super) fn of_round(round: u32) -> Self {
         if round % 2 == 1 { Self::Resignation } else { Self::Crash }
     }
@@ -24,7 +24,7 @@ impl End {
     }
 }
 
-/// From a leader's end to the moment at which the next one knows that it leads.
+/// Collects the times from a leader's end to the moment at which the next one knows that it leads.
 #[derive(Debug, Default)]
 pub(super) struct Report {
     take_overs: Vec<(End, Duration)>,
@@ -35,7 +35,7 @@ impl Report {
         self.take_overs.push((end, took));
     }
 
-    /// A table, one kind of end a line.
+    /// Returns a table with a line for each kind of end.
     pub(super) fn table(&self) -> String {
         let mut table =
             format!("{:<22}{:>7}{:>12}{:>12}\n", "take-over after", "times", "median", "worst");
@@ -64,7 +64,7 @@ impl Report {
     }
 }
 
-/// Of sorted times; the mean of the middle two of an even number.
+/// Returns the median of sorted times; of an even number, the mean of the middle two.
 fn median(times: &[Duration]) -> Option<Duration> {
     let upper = times.get(times.len() / 2)?;
     if times.len() % 2 == 1 {

@@ -1,5 +1,4 @@
-//! Who leads and who follows whom, to look at: a table that is redrawn on a terminal, plain lines
-//! elsewhere.
+//! Shows leaders and followers: on a terminal as a table that is redrawn, elsewhere as plain lines.
 
 use core::fmt::Write as _;
 use std::io::{self, IsTerminal as _, Write as _};
@@ -13,10 +12,10 @@ use super::nominee::{Change, Seat};
 const LEADER: Style = AnsiColor::Green.on_default().bold();
 const GONE: Style = Style::new().dimmed();
 
-/// A nominee as last heard of.
+/// The last state of a nominee.
 struct Row {
     name: String,
-    /// How many have sat here.
+    /// How many nominees have had this place.
     life: u32,
     state: State,
     /// By what it followed last.
@@ -24,15 +23,15 @@ struct Row {
 }
 
 enum State {
-    /// Nothing was heard yet.
+    /// No status has come yet.
     Awaited,
     Heard(Box<Status>),
-    /// Nothing will be heard.
+    /// No status will come any more.
     Crashed,
 }
 
 impl Row {
-    /// `None` for a crashed one.
+    /// Returns the role; `None` for a crashed nominee.
     fn role(&self) -> Option<&Role> {
         const CONNECTING: &Role = &Role::Connecting;
         match &self.state {
@@ -83,7 +82,7 @@ enum Output {
     },
 }
 
-/// The one that leads, as far as is known here.
+/// The leader, by what is known here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Leader {
     pub(super) seat: Seat,
@@ -118,7 +117,7 @@ impl Stage {
         self.rows.get(seat.0).map(|row| row.name.clone()).unwrap_or_default()
     }
 
-    /// Somebody new sits down; gives the number of the life there.
+    /// Puts a new nominee at a place, and returns its number there.
     pub(super) fn next_life(&mut self, seat: Seat) -> u32 {
         self.rows.get_mut(seat.0).map_or(0, |row| {
             row.life += 1;
@@ -134,7 +133,7 @@ impl Stage {
         self.draw("");
     }
 
-    /// Takes a change in, and tells who leads by it.
+    /// Records a change, and returns the leader if the change made one.
     pub(super) fn heard(&mut self, change: Change) -> Option<Leader> {
         let seat = change.seat;
         let before = self.describe(seat);
@@ -153,7 +152,7 @@ impl Stage {
         leads
     }
 
-    /// The one that leads, once everybody else follows.
+    /// Returns the leader, once all others follow.
     pub(super) fn settled(&self) -> Option<Leader> {
         let is_settled = self
             .rows
@@ -166,14 +165,14 @@ impl Stage {
         self.rows.iter().enumerate().find_map(|(index, row)| row.leads(Seat(index)))
     }
 
-    /// A line that stays.
+    /// Prints a line that stays.
     pub(super) fn say(&mut self, text: &str) {
         let seconds = self.start.elapsed().as_secs_f64();
         self.draw(&format!("{seconds:8.3} s  {text}\n"));
     }
 
-    /// Text that stays; on a terminal, the table below it. Nobody is left to be told if it cannot
-    /// be written.
+    /// Prints text that stays; on a terminal, with the table below it. Errors are ignored: no
+    /// reader is left to tell.
     fn draw(&mut self, text: &str) {
         let mut stdout = anstream::stdout();
         let Output::Table { drawn } = &mut self.output else {

@@ -1,4 +1,4 @@
-//! The server that the demo is held on.
+//! The server that the demo uses.
 
 use core::fmt;
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -9,29 +9,29 @@ use zk_embedded::{Config, Server};
 use crate::args::{Servers, SessionTimeout};
 use crate::failure::Failure;
 
-/// Sessions expire in steps of it, so that a crash takes the session timeout and hardly more.
+/// Sessions expire in steps of the tick, so a crash takes hardly longer than the session timeout.
 const TICK_TIME: Duration = Duration::from_millis(100);
 
-/// Any free port, for this machine alone.
+/// Any free port, reachable from this machine only.
 const ADDRESS: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 
 pub(super) enum Venue {
     /// A server in this process, which ends with the demo.
     Embedded(Server),
-    /// Servers that the demo is a guest of.
+    /// Servers of the user.
     Given(Servers),
 }
 
 impl Venue {
-    /// The given servers, or else an embedded one, which grants any session timeout from two ticks
-    /// on.
+    /// Uses the given servers, or else starts an embedded one, which grants any session timeout
+    /// from two ticks on.
     pub(super) async fn open(given: Option<Servers>) -> Result<Self, Failure> {
         if let Some(servers) = given {
             return Ok(Self::Given(servers));
         }
         let mut config = Config::with_tick_time(TICK_TIME);
         config.session_timeouts = TICK_TIME * 2..=SessionTimeout::MOST;
-        // All clients are this process's own.
+        // All clients are in this process.
         config.limits.max_client_connections = 0;
         let server = Server::bind_with(ADDRESS, config)
             .await
@@ -53,7 +53,7 @@ impl Venue {
         }
     }
 
-    /// What has to be known to judge the times.
+    /// Returns a remark that the reader needs to judge the times.
     pub(super) fn remark(&self) -> Option<String> {
         match self {
             Self::Embedded(_) => Some(format!(

@@ -1,4 +1,4 @@
-//! What to do when something has gone wrong.
+//! Advice for failures.
 
 use core::net::SocketAddr;
 use std::io;
@@ -10,7 +10,7 @@ use election_tokio::{
 use super::{Failure, is_authentication, is_permission, is_refused_identity};
 
 impl Failure {
-    /// What to do about it, where that is known.
+    /// Returns advice, if there is any.
     pub(crate) fn advice(&self) -> Option<String> {
         match self {
             Self::NoChroot(chroot) => Some(format!(

@@ -1,4 +1,4 @@
-//! What can go wrong when an election is operated.
+//! Failures of an operator's commands on an election.
 
 use core::time::Duration;
 
@@ -6,7 +6,7 @@ use election_tokio::{EndError, ErrorCode, HandOverError, ObserverFailure, Verify
 
 use crate::exit::Exit;
 
-/// Why an election was not looked at, or acted on.
+/// Why an election could not be read or changed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum OperatingFailure {
     #[error("{0}")]
@@ -28,7 +28,7 @@ pub(crate) enum OperatingFailure {
 }
 
 impl OperatingFailure {
-    /// With the code for what a server refuses otherwise than for lack of permission.
+    /// Returns the exit code, also for refusals other than missing permission.
     pub(super) fn exit(&self) -> Exit {
         match self {
             Self::Verify(VerifyError::Hidden) => Exit::NoPermission,
@@ -46,7 +46,7 @@ impl OperatingFailure {
         }
     }
 
-    /// With what error code a server refused.
+    /// Returns the error code with which a server refused.
     pub(super) fn refusal(&self) -> Option<ErrorCode> {
         match self {
             Self::Verify(VerifyError::Failed(ObserverFailure::Rejected(code))) => {
@@ -57,7 +57,7 @@ impl OperatingFailure {
         }
     }
 
-    /// What to do about it, where that is known.
+    /// Returns advice, if there is any.
     pub(super) fn advice(&self) -> Option<&'static str> {
         Some(match self {
             Self::Verify(VerifyError::Hidden) => {

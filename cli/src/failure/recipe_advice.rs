@@ -1,4 +1,4 @@
-//! What to do when something has gone wrong with a barrier, a queue, a counter or a group.
+//! Advice for failures of a barrier, a queue, a counter or a group.
 
 use election_tokio::{
     BarrierError, BarrierFailure, CounterError, CounterFailure, MembershipError, NameOwner,

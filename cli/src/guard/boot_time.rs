@@ -5,8 +5,8 @@ use core::time::Duration;
 use rustix::time::{ClockId, Timespec, clock_gettime};
 use serde::{Deserialize, Serialize};
 
-/// A moment, counted from the machine's start. The count goes on while the machine sleeps, so that
-/// a lease does not survive that.
+/// A moment, counted from the start of the machine. The count goes on while the machine sleeps, so
+/// a lease does not survive the sleep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) struct BootTime(Duration);
 
@@ -18,8 +18,8 @@ impl BootTime {
         Self(Duration::new(seconds, nanoseconds))
     }
 
-    /// The same moment as `at`, or somewhat earlier: if this process is paused between the two
-    /// looks at a clock, by the length of the pause.
+    /// Converts `at`. The result is earlier if this process is paused between the looks at the two
+    /// clocks, by the length of the pause.
     pub(crate) fn not_after(at: tokio::time::Instant) -> Self {
         let now = Self::now();
         now.plus(at.saturating_duration_since(tokio::time::Instant::now()))
@@ -37,7 +37,7 @@ impl BootTime {
         self <= Self::now()
     }
 
-    /// How long it is until then; nothing if it is past.
+    /// Returns the time until then; zero if it has passed.
     pub(super) fn left(self) -> Duration {
         self.0.saturating_sub(Self::now().0)
     }

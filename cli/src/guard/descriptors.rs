@@ -1,4 +1,4 @@
-//! Descriptors on their way to COMMAND: the processes in between have a socket in the place of its standard
+//! Sends descriptors to COMMAND: the processes in between have a socket in place of its standard
 //! input.
 
 use core::mem::MaybeUninit;
@@ -27,7 +27,7 @@ pub(crate) fn send_descriptor(socket: &UnixStream, descriptor: BorrowedFd<'_>) -
     Ok(())
 }
 
-/// Takes what [`send_descriptor`] hands over.
+/// Receives a descriptor from [`send_descriptor`].
 pub(crate) fn receive_descriptor(socket: &UnixStream) -> io::Result<OwnedFd> {
     let mut carrier = CARRIER;
     let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(1))];

@@ -1,9 +1,9 @@
-//! All processes that come from COMMAND: signalling and reaping them.
+//! The processes that come from COMMAND: signals and reaps them.
 //!
-//! This process is a child subreaper: whatever COMMAND starts becomes a child of this process when
-//! its own parent ends, also after it left COMMAND's process group. A process id cannot be given
-//! anew before its zombie is reaped, and only this process, on one thread, reaps; so no signal can
-//! hit a stranger.
+//! This process is a child subreaper: a process that COMMAND starts becomes a child of this process
+//! when its own parent ends, even if it left COMMAND's process group. The kernel gives a process id
+//! to another process only after its zombie is reaped, and only this process, on one thread, reaps.
+//! So no signal can hit a stranger.
 
 use core::fmt;
 use core::time::Duration;
@@ -27,12 +27,12 @@ pub(crate) fn adopt_orphans() -> io::Result<()> {
     Ok(set_child_subreaper(Some(getpid()))?)
 }
 
-/// Kills every descendant of this process that lets itself be killed, and reaps those that have
-/// ended. Tells the rest.
+/// Kills every descendant of this process that can be killed, and reaps those that have ended.
+/// Returns the rest.
 pub(crate) fn kill_children() -> Remainder {
     let mut remainder = Remainder::default();
     for child in children() {
-        // It may have ended meanwhile, which is as well.
+        // It may have ended meanwhile, which is fine.
         if kill_process(child, Signal::KILL) == Err(Errno::PERM) {
             remainder.out_of_reach.push(child);
         }
@@ -46,7 +46,7 @@ pub(crate) fn kill_children() -> Remainder {
     }
 }
 
-/// What [`kill_children`] has left.
+/// The processes that [`kill_children`] has left.
 #[derive(Debug, Default)]
 pub(crate) struct Remainder {
     /// Nothing is left.
@@ -55,7 +55,7 @@ pub(crate) struct Remainder {
     pub(crate) out_of_reach: Vec<Pid>,
 }
 
-/// Waits, for a process that ends, until nothing is left that can be killed.
+/// Waits until nothing is left that can be killed. For a process that ends.
 pub(super) fn kill_all() {
     loop {
         let remainder = kill_children();
@@ -78,7 +78,7 @@ enum Command {
     Reaped(CommandExit),
 }
 
-/// Which processes of COMMAND are left.
+/// The processes of COMMAND that are left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Left {
     Command,
@@ -93,7 +93,7 @@ impl Family {
 
     /// Sends a signal to COMMAND's group, and to the children of this process outside of it.
     pub(super) fn signal(&self, signal: Signal) {
-        // Those that cannot be signalled have ended, or are out of reach.
+        // Processes that cannot be signalled have ended, or are out of reach.
         if let Command::There(command) = self.command {
             let _ = kill_process_group(command, signal);
         }
@@ -111,8 +111,8 @@ impl Family {
         }
     }
 
-    /// The processes that refuse signals of this one. Asking does nothing to a process, so that it
-    /// does no harm if a number has meanwhile been given to another one.
+    /// Returns the processes that refuse signals of this one. The test does nothing to a process,
+    /// so it does no harm if another process has got the number meanwhile.
     pub(super) fn out_of_reach() -> Vec<Pid> {
         let mut found = Vec::new();
         let mut todo = children();
@@ -137,12 +137,12 @@ impl Family {
         }
     }
 
-    /// Reaps the processes that have ended, and tells which are left.
+    /// Reaps the processes that have ended, and returns which are left.
     pub(super) fn reap(&mut self) -> io::Result<Left> {
         if let Command::There(command) = self.command {
             for child in children() {
                 if child != command {
-                    // Not ended yet: an error would be no news either.
+                    // It has not ended yet; an error means the same.
                     let _ = waitpid(Some(child), WaitOptions::NOHANG);
                 }
             }
@@ -153,7 +153,7 @@ impl Family {
             if children().into_iter().any(|child| child != command) {
                 return Ok(Left::Others);
             }
-            // The last moment at which the group's number is surely COMMAND's.
+            // This is the last moment at which the group's number is surely COMMAND's.
             let _ = kill_process_group(command, Signal::KILL);
             match waitpid(Some(command), WaitOptions::empty())? {
                 Some((_, status)) => self.command = Command::Reaped(exit(status)),
@@ -181,11 +181,11 @@ fn exit(status: WaitStatus) -> CommandExit {
     }
 }
 
-/// How many processes are asked at a time whether they take signals.
+/// How many processes to test at a time.
 const MOST_ASKED: usize = 1000;
 
-/// The children of this process, ended ones that are not reaped included. Empty where the kernel
-/// does not list them, which [`check_means`] refuses.
+/// Returns the children of this process, including ended ones that are not reaped. Empty if the
+/// kernel does not list them; [`check_means`] refuses such a kernel.
 fn children() -> Vec<Pid> {
     children_of("self")
 }
@@ -205,7 +205,7 @@ fn children_of(process: impl fmt::Display) -> Vec<Pid> {
         .collect()
 }
 
-/// What keeping COMMAND in check takes of the system, checked before there is a COMMAND.
+/// Checks, before COMMAND starts, that the system has the means to stop it.
 pub(crate) fn check_means() -> Result<(), Failure> {
     let children = format!("/proc/self/task/{}/children", std::process::id());
     for (file, what) in [

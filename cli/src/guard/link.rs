@@ -1,4 +1,4 @@
-//! What `zkelect run` and its guard say to each other: one JSON value a line.
+//! Messages between `zkelect run` and its guard: a JSON value for each line.
 
 use core::fmt::Debug;
 use core::marker::PhantomData;
@@ -15,35 +15,34 @@ use crate::exit::CommandExit;
 /// To the guard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Order {
-    /// COMMAND may live until then; replaces the moment that was named before. The first one starts
-    /// COMMAND.
+    /// COMMAND may live until then. It replaces the earlier moment. The first one starts COMMAND.
     ValidUntil(BootTime),
-    /// COMMAND is to go: this signal now, `SIGKILL` then.
+    /// COMMAND has to end: this signal now, `SIGKILL` then.
     Stop { signal: i32, kill_at: BootTime },
-    /// COMMAND gets this signal, which ends nothing as far as the guard is concerned.
+    /// COMMAND gets this signal. The guard does not end it for that.
     PassOn { signal: i32 },
-    /// COMMAND's last line was taken.
+    /// `zkelect run` has taken COMMAND's last line.
     NextLine,
 }
 
 /// From the guard.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Report {
-    /// COMMAND wrote a line to its descriptor for that. The next one comes when this one was taken.
+    /// COMMAND wrote a line to its descriptor. The next one comes when this one was taken.
     Line { line: String },
-    /// This process of COMMAND refuses signals: it has become another user. Told once of each.
+    /// This process of COMMAND refuses signals: it has become another user. Reported once for each.
     OutOfReach { pid: i32 },
-    /// Nothing of COMMAND is left. The last report.
+    /// Nothing of COMMAND is left. This is the last report.
     Ended { exit: CommandExit, ended_by: EndedBy },
 }
 
-/// What made COMMAND end.
+/// Why COMMAND ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum EndedBy {
     Itself,
     /// An order to stop.
     Order,
-    /// The end of its time, without an order.
+    /// The passing of its time, without an order.
     Deadline,
 }
 
@@ -55,7 +54,7 @@ pub(crate) struct Link<In, Out> {
 }
 
 impl<In: DeserializeOwned, Out: Serialize + Debug> Link<In, Out> {
-    /// Has to be called within a tokio runtime.
+    /// Makes a link. The caller has to be in a tokio runtime.
     pub(crate) fn new(stream: std::os::unix::net::UnixStream) -> io::Result<Self> {
         stream.set_nonblocking(true)?;
         let writer = stream.try_clone()?;
@@ -66,14 +65,15 @@ impl<In: DeserializeOwned, Out: Serialize + Debug> Link<In, Out> {
         })
     }
 
-    /// Does not wait: a few dozen bytes find room unless the other side has been stopped for long.
+    /// Sends without waiting: a few dozen bytes find room unless the other side has been stopped
+    /// for long.
     pub(crate) fn send(&self, message: &Out) -> io::Result<()> {
         let mut line = serde_json::to_vec(message)?;
         line.push(b'\n');
         (&self.writer).write_all(&line)
     }
 
-    /// The next message; `None` when the other side has gone.
+    /// Receives the next message; `None` when the other side has gone.
     ///
     /// Cancel safe.
     pub(crate) async fn receive(&mut self) -> Option<In> {

@@ -1,4 +1,4 @@
-//! The pipe by which COMMAND says that it has taken over: a line at a time.
+//! The pipe by which COMMAND says that it has taken over, in lines.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -6,23 +6,23 @@ use std::os::fd::OwnedFd;
 use tokio::io::AsyncReadExt as _;
 use tokio::net::unix::pipe::Receiver;
 
-/// Of a longer line, the rest is left out.
+/// The longest line. The rest of a longer one is left out.
 const LONGEST: usize = 1024;
 
-/// The end that COMMAND's lines come out of.
+/// The reading end of the pipe.
 pub(super) struct Ready {
     pipe: Option<Receiver>,
-    /// What came, and was not asked for yet: whole lines, and the beginning of the next one.
+    /// Bytes that came and were not returned yet: whole lines, and the beginning of the next one.
     unread: Vec<u8>,
 }
 
 impl Ready {
-    /// Without a pipe: no line comes.
+    /// Makes one without a pipe, from which no line comes.
     pub(super) const fn none() -> Self {
         Self { pipe: None, unread: Vec::new() }
     }
 
-    /// Makes a pipe, and hands out the end that is COMMAND's.
+    /// Makes a pipe, and returns the end for COMMAND.
     pub(super) fn pipe() -> io::Result<(Self, OwnedFd)> {
         let (reader, writer) = io::pipe()?;
         let pipe = Some(Receiver::from_owned_fd(reader.into())?);
@@ -39,7 +39,7 @@ impl Ready {
                 let line = line.get(..end.min(LONGEST)).unwrap_or_default();
                 return String::from_utf8_lossy(line).trim_end_matches('\r').to_owned();
             }
-            // Of a line without an end, what is above the bound is not kept.
+            // Of a line without an end, the part beyond the bound is not kept.
             self.unread.truncate(LONGEST);
             self.read().await;
         }

@@ -1,4 +1,4 @@
-//! What happens to a contender for a lock.
+//! Events of a contender for a lock.
 
 use core::fmt;
 use core::time::Duration;
@@ -25,7 +25,7 @@ pub(super) enum HoldingEvent {
         by: By,
         valid_for_ms: u64,
     },
-    /// Another client asks for what is held; COMMAND is told to end.
+    /// Another client asks for the lock; COMMAND is told to end.
     RevokeRequested {
         #[serde(flatten)]
         by: By,
@@ -40,15 +40,15 @@ pub(super) enum HoldingEvent {
         #[serde(flatten)]
         by: By,
     },
-    /// Always the last event, exactly once.
+    /// The last event, exactly once.
     Ended { reason: String },
 }
 
-/// What something is held by.
+/// The znode and the token of what is held.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct By {
     pub(super) znode: String,
-    /// For fencing, where there is one.
+    /// For fencing, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) token: Option<i64>,
 }

@@ -1,4 +1,4 @@
-//! What is held while COMMAND runs: whether it is still held, and what changed since the last look.
+//! The state of what COMMAND holds: whether it is still held, and what changed since the last look.
 
 use core::future::pending;
 use core::mem;
@@ -17,26 +17,26 @@ use crate::failure::Failure;
 use crate::future::now;
 use crate::supervision::{Held, Hold};
 
-/// Holds something until it is released, dropped or lost.
+/// Holds a lock, a permit, or the like until it is released, dropped or lost.
 pub(crate) trait Guard {
-    /// For fencing, where there is one.
+    /// Returns the token for fencing, if there is one.
     fn token(&self) -> Option<Token>;
 
-    /// The znode by which it is held.
+    /// Returns the znode by which it is held.
     fn znode(&self) -> String;
 
-    /// What COMMAND finds in its environment, beside the contender's name and the path.
+    /// Returns variables for COMMAND's environment, besides the contender's name and the path.
     fn environment(&self) -> Vec<(&'static str, String)>;
 
-    /// What COMMAND reads, if that is part of what is held.
+    /// Returns COMMAND's input, if the holding has one.
     fn input(&self) -> io::Result<Option<File>> {
         Ok(None)
     }
 
-    /// Until when no other client can have it, if nothing more is heard from a server.
+    /// Returns until when no other client can have it, if no server says anything more.
     fn valid_until(&self) -> Option<Instant>;
 
-    /// Waits until it is lost, and tells why.
+    /// Waits until it is lost, and returns why.
     ///
     /// Cancel safe.
     async fn lost(&self) -> String;
@@ -46,9 +46,9 @@ pub(crate) trait Guard {
     /// Cancel safe.
     async fn revoke_requested(&self);
 
-    /// Does what follows when COMMAND has ended by itself, and has to be done before all is over.
+    /// Does what has to be done between the end of COMMAND and the release.
     ///
-    /// Cancel safe: what is not done is let go of.
+    /// Cancel safe: if dropped, it releases.
     async fn conclude(self, _: CommandExit) -> Conclusion<Self>
     where
         Self: Sized,
@@ -56,15 +56,15 @@ pub(crate) trait Guard {
         Conclusion::Held(self)
     }
 
-    /// Lets go, and waits until the znode is gone.
+    /// Releases, and waits until the znode is gone.
     async fn release(self) -> Released;
 }
 
-/// What has followed the end of COMMAND.
+/// The result of the work after COMMAND's end.
 pub(crate) enum Conclusion<G> {
-    /// It is to be let go of.
+    /// It has to be released.
     Held(G),
-    /// Nothing is held any more, as it is meant to be.
+    /// Nothing is held any more, as intended.
     Over {
         how: &'static str,
     },
@@ -75,7 +75,7 @@ pub(crate) enum Conclusion<G> {
     Failed(Failure),
 }
 
-/// How something was let go of.
+/// The result of a release.
 pub(crate) struct Released {
     pub(crate) how: String,
     pub(crate) departure: Departure,
@@ -92,7 +92,7 @@ impl From<Result<(), ReleaseError>> for Released {
     }
 }
 
-/// What follows when another client asks for what is held.
+/// What follows when another client asks for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OnRevokeRequest {
     Ignore,
@@ -106,7 +106,7 @@ pub(super) struct Grip<G> {
     place: Place<G>,
 }
 
-/// What was recorded last.
+/// The state that was recorded last.
 enum Place<G> {
     Outside,
     Holding(G),
@@ -116,13 +116,13 @@ enum Place<G> {
     Lost {
         reason: String,
     },
-    /// It was let go of in the course of things.
+    /// It was released normally.
     Over {
         how: &'static str,
     },
 }
 
-/// The place at the last look.
+/// The state at the last look.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Before {
     Holding,
@@ -139,7 +139,7 @@ impl<G: Guard> Grip<G> {
         Self { on_request, connection, recorder, place: Place::Outside }
     }
 
-    /// Whether another client asks for what is held, and that is heeded.
+    /// Returns whether another client asks for it, and the contender complies.
     pub(super) fn is_requested(&self) -> bool {
         matches!(self.place, Place::Requested(_))
     }
@@ -150,19 +150,19 @@ impl<G: Guard> Grip<G> {
         self.place = Place::Holding(guard);
     }
 
-    /// What COMMAND is told; nothing if nothing is held.
+    /// Returns variables for COMMAND; none if nothing is held.
     pub(super) fn environment(&self) -> Vec<(&'static str, String)> {
         self.guard().map(Guard::environment).unwrap_or_default()
     }
 
-    /// What COMMAND reads, if that is part of what is held.
+    /// Returns COMMAND's input, if the holding has one.
     pub(super) fn input(&self) -> io::Result<Option<File>> {
         self.guard().map_or(Ok(None), Guard::input)
     }
 
-    /// COMMAND has ended by itself.
+    /// Handles the end of COMMAND by itself.
     ///
-    /// Cancel safe: what is held is let go of.
+    /// Cancel safe: if dropped, it releases.
     pub(super) async fn conclude(&mut self, exit: CommandExit) -> Result<Exit, Failure> {
         self.look();
         let guard = match mem::replace(&mut self.place, Place::Outside) {
@@ -189,8 +189,8 @@ impl<G: Guard> Grip<G> {
         Ok(Exit::Command(exit))
     }
 
-    /// Releases what is held, and tells whether its znode is gone. The reason is that of the end, if there
-    /// is another one.
+    /// Releases, and returns whether the znode is gone. The reason is that of the end, if there is
+    /// another one.
     pub(super) async fn let_go(mut self, bound: Duration, reason: Option<String>) -> Departure {
         self.look();
         let Self { mut recorder, place, .. } = self;
@@ -296,7 +296,7 @@ impl<G: Guard> Held for Grip<G> {
         };
         let connection_changed = async {
             if self.connection.next().await.is_none() {
-                // The last state stands, and is found by the next look.
+                // The last state stands, and the next look finds it.
                 pending::<()>().await;
             }
         };

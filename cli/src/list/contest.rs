@@ -1,4 +1,4 @@
-//! The znodes of a contest, shown in their order.
+//! Shows the znodes of a contest in their order.
 
 use election_tokio::format::Child;
 use election_tokio::{Access, Sequence};
@@ -17,7 +17,7 @@ use crate::failure::Failure;
 #[derive(Default)]
 struct Children {
     contenders: Vec<(Sequence, Access, String)>,
-    /// In no order.
+    /// Znodes that are in no order.
     others: Vec<(Role, String)>,
 }
 
@@ -43,8 +43,8 @@ impl Children {
     }
 }
 
-/// Shows the znodes, and tells how many there were. The data of one is kept at a time: others decide
-/// how much they write.
+/// Shows the znodes, and returns how many there were. It keeps one znode's data at a time, because
+/// other clients decide how much they write.
 pub(super) async fn show(
     lookup: &Lookup<'_>,
     reading: Reading,
@@ -62,7 +62,7 @@ pub(super) async fn show(
     let format = match reading {
         Reading::Election => FormatName::CuratorLatch,
         Reading::As(format) => format,
-        // Of nothing, any will do.
+        // Without znodes, any format will do.
         Reading::Recognised => recognised(&names).unwrap_or(FormatName::CuratorLatch),
     };
     let columns = match format.kind() {
@@ -118,10 +118,11 @@ fn behind_at(place: usize, shown: &[String]) -> Option<Behind> {
     Some(Behind { place, znode: shown.get(place.checked_sub(1)?)?.clone() })
 }
 
-/// Shows the permits, and then the contenders that wait for one. There is at most one with its turn, which
-/// takes a permit: its znode is the last of the permits', and held once there is room for it.
+/// Shows the permits, and then the contenders that wait for one. At most one contender has its
+/// turn, and takes a permit: its znode is the last of the permits', and held once there is room for
+/// it.
 async fn show_semaphore(lookup: &Lookup<'_>, mut listing: Listing) -> Result<usize, Failure> {
-    // In this order: a contender lets go of its turn when it has its permit.
+    // In this order, because a contender gives up its turn when it has its permit.
     let turns = Below::read(lookup, LOCKS, FormatName::CuratorLock).await?;
     let permits = Below::read(lookup, LEASES, FormatName::CuratorSemaphore).await?;
     let in_turn = turns.first_owner(lookup).await?;
@@ -167,7 +168,7 @@ impl Below {
         Ok(Self { node, format, children })
     }
 
-    /// The session of the first one, in words.
+    /// Returns the session of the first one, in words.
     async fn first_owner(&self, lookup: &Lookup<'_>) -> Result<Option<String>, Failure> {
         for (_, _, name) in &self.children.contenders {
             if let Some(stat) = lookup.stat(&format!("{}/{name}", self.node)).await? {
@@ -187,7 +188,7 @@ impl Below {
     }
 }
 
-/// Shows what is in no order.
+/// Shows the znodes that are in no order.
 async fn show_others(
     lookup: &Lookup<'_>,
     others: Vec<(Role, String)>,

@@ -7,22 +7,22 @@ use super::row::{Role, Row};
 use super::table::{DOUBLE_BARRIER, Listing};
 use crate::failure::Failure;
 
-/// Stands while a round is under way.
+/// The znode exists while a round is under way.
 const READY: &str = "ready";
 
-/// Whether these are the children of a double barrier: participants, each called by an id alone, and
-/// perhaps the sign of a round.
+/// Returns whether these are the children of a double barrier: participants, each named by an id
+/// alone, and perhaps the sign of a round.
 pub(super) fn is_gathering(names: &[String]) -> bool {
     !names.is_empty() && names.iter().all(|name| name == READY || is_participant(name))
 }
 
-/// Also of Curator, and of kazoo, which writes its ids without hyphens.
+/// Accepts participants of Curator, and of kazoo, which writes its ids without hyphens.
 fn is_participant(name: &str) -> bool {
     let is_uuid = name.len() == 36 && name.parse::<NomineeId>().is_ok();
     is_uuid || name.len() == 32 && name.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// Shows the participants, and tells how many there were.
+/// Shows the participants, and returns how many there were.
 pub(super) async fn show(
     lookup: &Lookup<'_>,
     mut names: Vec<String>,

@@ -1,4 +1,4 @@
-//! The items of a queue, shown in the order in which they are taken.
+//! Shows the items of a queue in the order in which they are taken.
 
 use std::collections::HashSet;
 
@@ -8,7 +8,7 @@ use super::table::{Listing, QUEUE};
 use crate::args::QueueFormatName;
 use crate::failure::Failure;
 
-/// Shows the items, and tells how many there were. The data of one is kept at a time.
+/// Shows the items, and returns how many there were. It keeps one item's data at a time.
 pub(super) async fn show(
     lookup: &Lookup<'_>,
     names: Vec<String>,

@@ -1,4 +1,4 @@
-//! What is contended for at a node, as the names of its children tell.
+//! Recognises what is contended for at a node by the names of its children.
 
 use clap::ValueEnum as _;
 use election_tokio::format::{Child, IdInName};
@@ -6,12 +6,13 @@ use election_tokio::{Format, NomineeId};
 
 use crate::args::{FormatName, Kind};
 
-/// The children of a semaphore's node: below the one the contenders for the turn to take a permit stand,
-/// below the other the permits.
+/// The children of a semaphore's node: `locks` has the contenders for the turn to take a permit,
+/// `leases` the permits.
 pub(super) const LOCKS: &str = "locks";
 pub(super) const LEASES: &str = "leases";
 
-/// The format that most of the names were made in; where none was, that which the most could be of.
+/// Returns the format that made most of the names; if none did, the format that most of them could
+/// be of.
 pub(super) fn recognised(names: &[String]) -> Option<FormatName> {
     recognised_by_number(names).or_else(|| {
         let is_semaphore = names.iter().any(|name| name == LOCKS || name == LEASES);
@@ -34,8 +35,8 @@ fn recognised_by_number(names: &[String]) -> Option<FormatName> {
     (best.0 != (0, 0)).then_some(best.1)
 }
 
-/// Whether the whole name is as contenders of this format make it: many formats read the end of each
-/// other's names.
+/// Returns whether contenders of this format make such a name. The whole name counts, since many
+/// formats read the end of each other's names.
 fn is_made_in(format: Format, name: &str) -> bool {
     let Some(before) = before_number(format, name) else {
         return false;
@@ -50,7 +51,8 @@ fn is_made_in(format: Format, name: &str) -> bool {
     })
 }
 
-/// Whether contenders of this format take it for one of theirs, by a word before its number.
+/// Returns whether contenders of this format accept the name as theirs, by a word before its
+/// number.
 fn is_read_in(format: Format, name: &str) -> bool {
     let Some(before) = before_number(format, name) else {
         return false;
@@ -61,7 +63,7 @@ fn is_read_in(format: Format, name: &str) -> bool {
         .any(|word| before.ends_with(word))
 }
 
-/// What is before the number of a contender.
+/// Returns the part of a contender's name before the number.
 fn before_number(format: Format, name: &str) -> Option<&str> {
     let is_contender = matches!(format.child(name), Child::Contender { .. });
     is_contender.then(|| name.trim_end_matches(|c: char| c.is_ascii_digit()))

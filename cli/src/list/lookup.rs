@@ -1,4 +1,4 @@
-//! Reading what is at a path.
+//! Reads the znodes at a path.
 
 use core::future::Future;
 use core::time::Duration;
@@ -7,7 +7,7 @@ use election_tokio::{Bytes, Client, Error, Stat};
 
 use crate::failure::Failure;
 
-/// Reads below a path, and waits for each answer so long at most.
+/// Reads below a path, with a bound on each answer.
 pub(super) struct Lookup<'a> {
     pub(super) client: &'a Client,
     pub(super) path: &'a str,
@@ -15,8 +15,8 @@ pub(super) struct Lookup<'a> {
 }
 
 impl Lookup<'_> {
-    /// The names below a child, or, where that has no name, below the path itself; of a node that does not
-    /// exist, none.
+    /// Returns the names below a child, or below the path itself if `child` is empty; none if the
+    /// node does not exist.
     pub(super) async fn names(&self, child: &str) -> Result<Vec<String>, Failure> {
         let path = self.path_of(child);
         match self.within(self.client.get_children(&path)).await {

@@ -1,8 +1,8 @@
-//! The order of contenders: which of them have what they contend for, and behind which the others wait.
+//! The order of contenders: which of them have their turn, and behind which the others wait.
 
 use election_tokio::{Access, Sequence, SessionId};
 
-/// A contender, as its name and its owner tell.
+/// A contender, as its name and its owner describe it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Contender {
     pub(super) access: Access,
@@ -10,12 +10,12 @@ pub(super) struct Contender {
     pub(super) session: SessionId,
 }
 
-/// The contenders that were added so far, in their order, and which of them has its turn.
+/// The contenders that were added so far, in their order, and which of them have their turn.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
     count: usize,
     last: Option<Placed>,
-    /// The last two that keep those behind from sharing.
+    /// The last two that keep later ones from sharing.
     writers: [Option<Placed>; 2],
 }
 
@@ -27,14 +27,15 @@ struct Placed {
 }
 
 impl Queue {
-    /// Adds the next contender, and gives the place of the nearest earlier one that is in its way.
+    /// Adds the next contender, and returns the place of the nearest earlier one in its way.
     pub(super) fn add(&mut self, contender: Contender) -> Option<usize> {
         self.count += 1;
         let placed = Placed { place: self.count, contender };
         let [nearest, farther] = self.writers;
         let in_the_way = match contender.access {
             Access::Exclusive => self.last,
-            // A writer of Curator's that is about to become a reader has two znodes with one number.
+            // A writer of Curator's that is about to become a reader has two znodes with one
+            // number.
             Access::Shared
                 if nearest.is_some_and(|writer| is_same(writer.contender, contender)) =>
             {

@@ -1,4 +1,4 @@
-//! One znode of a list.
+//! A znode of a list.
 
 use election_tokio::{Access, SessionId, Stat};
 use serde::Serialize;
@@ -7,7 +7,7 @@ use crate::data::Data;
 
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Row {
-    /// The contender's data where that can be shown: by convention its name.
+    /// The contender's data if it can be shown: by convention its name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) id: Option<String>,
     pub(super) znode: String,
@@ -18,7 +18,7 @@ pub(super) struct Row {
     pub(super) access: Option<AccessName>,
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "znode_of")]
     pub(super) behind: Option<Behind>,
-    /// Of a contender; other znodes have none that is known.
+    /// The format of a contender; unknown for other znodes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) format: Option<String>,
     /// Why no contender behind it gets its turn before it is deleted.
@@ -28,7 +28,7 @@ pub(super) struct Row {
     pub(super) data: Data,
 }
 
-/// The part of a znode in what is contended for.
+/// The role of a znode in the contest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Role {
@@ -36,21 +36,21 @@ pub(super) enum Role {
     Follower,
     Holder,
     Waits,
-    /// Has its turn, and waits for a permit.
+    /// It has its turn, and waits for a permit.
     Next,
-    /// An item of a queue.
+    /// It is an item of a queue.
     Item,
-    /// An item that a taker claims.
+    /// It is an item that a taker claims.
     Claimed,
-    /// A participant of a double barrier in a round.
+    /// It is a participant of a double barrier in a round.
     Inside,
-    /// A contender that no client of this library makes, and that others wait for.
+    /// It is a contender that no client of this library makes, and that others wait for.
     Blocks,
-    /// A sequential znode of another format.
+    /// It is a sequential znode of another format.
     Foreign,
-    /// A contender with a number that the server gives more than once.
+    /// It is a contender with a number that the server gives more than once.
     Exhausted,
-    /// The sign that there is nothing to contend for any more.
+    /// It is the sign that there is nothing to contend for any more.
     Tombstone,
 }
 
@@ -73,7 +73,7 @@ impl Role {
     }
 }
 
-/// What a contender wants, in words.
+/// What a contender asks for, in words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum AccessName {
@@ -107,14 +107,14 @@ pub(super) struct Behind {
     pub(super) znode: String,
 }
 
-/// Of `None`, nothing is written.
+/// Writes nothing for `None`.
 #[expect(clippy::ref_option, reason = "serde calls it so")]
 fn znode_of<S: serde::Serializer>(behind: &Option<Behind>, to: S) -> Result<S::Ok, S::Error> {
     to.serialize_str(behind.as_ref().map_or("", |behind| &behind.znode))
 }
 
 impl Row {
-    /// A znode with this role, that is in no order.
+    /// Makes a row for a znode with this role that is in no order.
     pub(super) fn new(znode: String, stat: &Stat, data: &[u8], role: Role) -> Self {
         let data = Data::from(data);
         Self {
@@ -134,14 +134,14 @@ impl Row {
         }
     }
 
-    /// The role of a contender, unless it keeps others waiting.
+    /// Sets the role of a contender, unless it keeps others waiting.
     pub(super) fn with_role(self, role: Role) -> Self {
         Self { role: if self.blocks.is_some() { Role::Blocks } else { role }, ..self }
     }
 }
 
-/// What keeps others waiting for ever, or for as long as its session lives: no client of this library makes
-/// either.
+/// Returns why a znode keeps others waiting for ever, or as long as its session lives. No client of
+/// this library makes such a znode.
 pub(super) fn blocks(stat: &Stat, is_kept: bool) -> Option<&'static str> {
     if stat.ephemeral_owner == SessionId::NONE {
         Some("not ephemeral")

@@ -1,4 +1,4 @@
-//! How rows are shown: as a table, or as JSON while they come.
+//! Prints rows: as a table, or as JSON while they come.
 
 use super::row::{Role, Row};
 use crate::cells::{self, cut};
@@ -8,9 +8,9 @@ use crate::failure::Failure;
 
 /// Rows, one after another.
 pub(super) enum Listing {
-    /// As they come.
+    /// Printed as they come.
     Json { shown: usize },
-    /// In the end, since all lines have the widest one's width.
+    /// Printed at the end, since all lines are as wide as the widest one.
     Table(Table),
 }
 
@@ -34,11 +34,11 @@ pub(super) enum Column {
     Data,
 }
 
-/// Of an election, where each waits for the one before it.
+/// For an election, in which each candidate waits for the one before it.
 pub(super) const ELECTION: &[Column] =
     &[Column::Role, Column::Id, Column::Znode, Column::Session, Column::Token, Column::Data];
 
-/// Of what may be shared.
+/// For locks that may be shared.
 pub(super) const LOCK: &[Column] = &[
     Column::Place,
     Column::Role,
@@ -51,7 +51,7 @@ pub(super) const LOCK: &[Column] = &[
     Column::Data,
 ];
 
-/// Of what is not shared, in two queues.
+/// For a semaphore, with two queues.
 pub(super) const SEMAPHORE: &[Column] = &[
     Column::Place,
     Column::Role,
@@ -63,11 +63,11 @@ pub(super) const SEMAPHORE: &[Column] = &[
     Column::Data,
 ];
 
-/// Of the items of a queue, with the takers that claim them.
+/// For the items of a queue, with the takers that claim them.
 pub(super) const QUEUE: &[Column] =
     &[Column::Place, Column::Role, Column::Id, Column::Znode, Column::Session, Column::Data];
 
-/// Of participants, in no order.
+/// For participants, which are in no order.
 pub(super) const DOUBLE_BARRIER: &[Column] =
     &[Column::Role, Column::Id, Column::Znode, Column::Session];
 
@@ -79,7 +79,7 @@ impl Listing {
         Self::Table(Table { title, columns, lines: Vec::new() })
     }
 
-    /// Gives its place, counted from 1.
+    /// Adds a row, and returns its place, counted from 1.
     pub(super) fn add(&mut self, row: &Row) -> Result<usize, Failure> {
         match self {
             Self::Json { shown } => {
@@ -96,7 +96,7 @@ impl Listing {
         }
     }
 
-    /// Tells how many there were.
+    /// Ends the list, and returns how many rows there were.
     pub(super) fn end(self) -> Result<usize, Failure> {
         match self {
             Self::Json { shown: 0 } => console::print("[]\n").map(|()| 0),

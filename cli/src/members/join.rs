@@ -15,10 +15,10 @@ use crate::errand::{Done, Errand, Reach};
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-/// How long a server is waited for that says that the member has left.
+/// How long to wait for a server to confirm that the member has left.
 const LEAVE_BOUND: Duration = Duration::from_secs(5);
 
-/// Is a member until a signal comes.
+/// Joins, and stays a member until a signal comes.
 pub(super) async fn join(args: &MembersJoinArgs) -> Result<Exit, Failure> {
     check(&args.path)?;
     let (when_taken, bound) = args.terms();
@@ -42,14 +42,14 @@ pub(super) async fn join(args: &MembersJoinArgs) -> Result<Exit, Failure> {
         Done::Output(Some(Ok(membership))) => be_member(&mut errand, membership, args).await,
         Done::Output(Some(Err(error))) => Err(error.into()),
         Done::Output(None) => in_vain(&client, args, bound.unwrap_or_default()),
-        // A create that is on its way comes to the server before the end of the session.
+        // If a create is on its way, it reaches the server before the end of the session.
         Done::Told(signal) => Ok(Exit::Signal(signal.as_raw())),
     };
     errand.end().await;
     outcome
 }
 
-/// A server in reach would have let it join if the name were free.
+/// Ends because the time is over. A server in reach would have let it join if the name were free.
 fn in_vain(client: &Client, args: &MembersJoinArgs, bound: Duration) -> Result<Exit, Failure> {
     match (client.connection_state(), &args.name) {
         (ConnectionState::Connected { .. }, Some(name)) => {
@@ -62,14 +62,14 @@ fn in_vain(client: &Client, args: &MembersJoinArgs, bound: Duration) -> Result<E
     }
 }
 
-/// A member, as JSON has it.
+/// A member, for JSON.
 #[derive(Serialize)]
 struct Joined<'a> {
     path: &'a str,
     name: String,
 }
 
-/// Prints the name once it is a member, and tells what becomes of the membership.
+/// Prints the name once it is a member, and reports changes of the membership.
 async fn be_member(
     errand: &mut Errand,
     membership: Membership,

@@ -4,7 +4,7 @@ use election_tokio::MembershipError;
 
 use crate::connection;
 
-/// Fails before anything is sent.
+/// Refuses the path before anything is sent.
 pub(super) fn check(path: &str) -> Result<(), MembershipError> {
     connection::check_path(path)
         .map_err(|error| MembershipError::InvalidPath { path: path.to_owned(), error })

@@ -1,4 +1,4 @@
-//! What is shown of a member.
+//! A member, for output.
 
 use election_tokio::{GroupMember, MemberData, Token};
 use serde::Serialize;
@@ -6,18 +6,18 @@ use serde::Serialize;
 use crate::cells::cut;
 use crate::data::Data;
 
-/// A member, as JSON has it.
+/// A member, for JSON.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Row {
     name: String,
-    /// A znode that is not ephemeral has none.
+    /// A znode that is not ephemeral has no session.
     #[serde(skip_serializing_if = "Option::is_none")]
     session: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     token: Option<i64>,
     #[serde(flatten)]
     data: Option<Data>,
-    /// Why its data is not known.
+    /// Why the data is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     no_data: Option<&'static str>,
 }
@@ -38,7 +38,7 @@ impl Row {
         }
     }
 
-    /// One that is there no more.
+    /// Makes a row for a member that has left.
     pub(super) fn gone(name: &str) -> Self {
         Self { name: name.to_owned(), session: None, token: None, data: None, no_data: None }
     }
@@ -49,7 +49,7 @@ impl Row {
         vec![cut(&self.name), self.session.clone().unwrap_or_else(none), token, self.data()]
     }
 
-    /// The name and the data.
+    /// Returns the name and the data.
     pub(super) fn text(&self) -> String {
         format!("{} {}", cut(&self.name), self.data())
     }

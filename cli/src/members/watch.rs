@@ -49,7 +49,7 @@ enum When {
     Later,
 }
 
-/// A change, as JSON has it.
+/// A change, for JSON.
 #[derive(Serialize)]
 struct Line<'a> {
     at: &'a str,
@@ -75,7 +75,7 @@ fn lines(view: &GroupView, when: When, json: bool) -> String {
     text
 }
 
-/// One that has gone and come again leaves first.
+/// Returns the changes. A member that has gone and come again leaves first.
 fn changes(view: &GroupView, when: When) -> Vec<(&'static str, Option<Row>)> {
     let row = |name: &str| view.members.get(name).map(|member| Row::new(name, member));
     let mut changes = Vec::new();

@@ -80,7 +80,7 @@ impl Guard for Claim {
         vec![("ZKELECT_ITEM", self.znode())]
     }
 
-    /// The item, in a file without a name: COMMAND may read it at any pace, or not at all.
+    /// Returns the item in a file without a name: COMMAND may read it at any pace, or not at all.
     fn input(&self) -> io::Result<Option<File>> {
         let mut file = File::from(memfd_create("item", MemfdFlags::CLOEXEC)?);
         file.write_all(&self.item.data)?;
@@ -96,12 +96,12 @@ impl Guard for Claim {
         self.claimed.lock().await.lost().await.to_string()
     }
 
-    /// It is not asked for.
+    /// No client asks for a claim.
     async fn revoke_requested(&self) {
         pending::<()>().await;
     }
 
-    /// Deletes the item, if COMMAND has done it.
+    /// Deletes the item if COMMAND has succeeded.
     async fn conclude(self, exit: CommandExit) -> Conclusion<Self> {
         if exit != CommandExit::Code(0) {
             return Conclusion::Held(self);

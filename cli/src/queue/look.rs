@@ -1,4 +1,4 @@
-//! The path of a queue, and what is there.
+//! Checks the path of a queue, and the znodes there.
 
 use election_tokio::{Client, TakeError};
 
@@ -12,13 +12,13 @@ pub(super) fn is_empty(path: &str) -> Exit {
     Exit::Busy(1)
 }
 
-/// Fails before anything is sent.
+/// Refuses the path before anything is sent.
 pub(super) fn check(path: &str) -> Result<(), TakeError> {
     connection::check_path(path)
         .map_err(|error| TakeError::InvalidPath { path: path.to_owned(), error })
 }
 
-/// Fails where there are items of another format: a queue that looks empty is none.
+/// Fails if there are items of another format: then a queue only looks empty.
 pub(super) async fn check_format(
     client: &Client,
     path: &str,

@@ -13,7 +13,7 @@ use crate::errand::{errand, within_or_in_doubt};
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-/// What was put, as JSON has it.
+/// The new item, for JSON.
 #[derive(Serialize)]
 struct Put<'a> {
     path: &'a str,
@@ -29,7 +29,7 @@ pub(super) async fn put(args: QueuePutArgs) -> Result<Exit, Failure> {
         None => QueueFormatName::Guide,
     });
     let priority = priority.unwrap_or(0);
-    // Before anything is read or sent.
+    // This comes before anything is read or sent.
     format.format().prefix(priority).map_err(election_tokio::PutError::from)?;
     let data = match data {
         Some(data) => Bytes::from(bytes_of(data)),
@@ -59,7 +59,7 @@ fn bytes_of(argument: OsString) -> Vec<u8> {
     argument.to_string_lossy().into_owned().into_bytes()
 }
 
-/// No session is open yet while it is read, so that a signal ends this as it ends others.
+/// Reads the item. No session is open yet meanwhile, so a signal ends this subcommand like others.
 fn from_standard_input() -> Result<Bytes, Failure> {
     let mut data = Vec::new();
     let read = io::stdin().lock().read_to_end(&mut data);

@@ -82,12 +82,13 @@ async fn passed(until: Option<Instant>) {
     }
 }
 
-/// What a take that was dropped has come to: the reply to a deletion that was on its way comes before the
-/// session is closed, and the handle of the queue has the item then. Another signal ends the wait.
+/// Returns the item of a take that was dropped while a deletion was on its way, if there is one:
+/// the reply comes before the session is closed, and the handle of the queue has the item then.
+/// Another signal ends the wait.
 async fn on_its_way(errand: &mut Errand, queue: &Queue) -> Result<Option<QueueItem>, Failure> {
     let closing = errand.client().clone();
     let closed = async {
-        // By now no machine takes any more.
+        // This machine takes nothing more.
         let _ = closing.close().await;
         queue.try_take().await
     };
@@ -99,12 +100,12 @@ async fn on_its_way(errand: &mut Errand, queue: &Queue) -> Result<Option<QueueIt
     }
 }
 
-/// The item is gone if this fails.
+/// Prints an item. It is lost if this fails.
 fn print_taken(item: &QueueItem, json: bool) -> Result<(), Failure> {
     print(item, json).map_err(|error| Failure::Unprinted { item: item.name, error })
 }
 
-/// An item, as JSON has it.
+/// An item, for JSON.
 #[derive(Serialize)]
 struct Line {
     name: String,
@@ -113,7 +114,7 @@ struct Line {
     data: Data,
 }
 
-/// Prints an item as it was put, or as JSON. It fails also if what it is printed to has gone.
+/// Prints an item as it was put, or as JSON. This also fails if the reader of the output has gone.
 pub(super) fn print(item: &QueueItem, json: bool) -> io::Result<()> {
     let text;
     let bytes = if json {

@@ -1,4 +1,4 @@
-//! Showing others how the nominee is: over HTTP, and to the service manager.
+//! Publishes the nominee's state: over HTTP, and to the service manager.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use super::part::Part;
 use crate::args::RunArgs;
 use crate::failure::Failure;
 
-/// Shows what has changed.
+/// Publishes changes.
 pub(super) struct Announcer {
     board: Arc<Board>,
     notifier: Notifier,
@@ -20,7 +20,7 @@ pub(super) struct Announcer {
 }
 
 impl Announcer {
-    /// Shows how a nominee is that does not stand yet.
+    /// Starts to publish the state of a nominee that does not stand yet.
     pub(super) fn start(
         args: &RunArgs,
         client: &Client,
@@ -47,7 +47,7 @@ impl Announcer {
         Ok(announcer)
     }
 
-    /// Shows it if it is new.
+    /// Publishes the part if it is new.
     pub(super) fn show(&mut self, part: Part) {
         if part != self.part {
             self.board.show_part(part.clone());
@@ -57,7 +57,7 @@ impl Announcer {
     }
 }
 
-/// The runtime has to turn for it, on which the nominee and its client are.
+/// Feeds the watchdog, from the runtime of nominee and client: if that hangs, it is not fed.
 async fn feed(watchdog: Watchdog, client: Client) {
     let mut feedings = interval(watchdog.pace());
     loop {

@@ -1,4 +1,4 @@
-//! What is shown of a nominee to threads that must not wait for it.
+//! The nominee's state, for threads that must not wait for the nominee.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -8,16 +8,16 @@ use super::part::Part;
 
 pub(super) struct Board {
     pub(super) election: String,
-    /// To be asked how it is, which waits for nothing.
+    /// The client, for questions that it answers without waiting.
     client: Client,
     shown: Mutex<Shown>,
 }
 
-/// What the nominee has shown last.
+/// The last published state of the nominee.
 #[derive(Clone)]
 pub(super) struct Shown {
     pub(super) part: Part,
-    /// Of the election's leader.
+    /// The last observation of the election's leader.
     pub(super) seen: Observation,
 }
 
@@ -43,7 +43,7 @@ impl Board {
         self.shown().clone()
     }
 
-    /// It is held for as long as copying takes.
+    /// Locks the state, for as long as copying takes.
     fn shown(&self) -> MutexGuard<'_, Shown> {
         self.shown.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,4 +1,4 @@
-//! What happens to a nomination.
+//! Events of a nomination.
 
 use core::time::Duration;
 
@@ -14,12 +14,12 @@ pub(super) enum ElectionEvent {
         candidate: String,
         predecessor: String,
     },
-    /// First in the queue, and not elected: it has no lease that it could rely on.
+    /// First in the queue, and not elected: its lease is not in force.
     AwaitingLease {
         candidate: String,
         reason: String,
     },
-    /// First in the queue, and waits because the leader before did not say that it has ended.
+    /// First in the queue, and waits because the previous leader did not confirm that it has ended.
     AwaitingLockDelay {
         candidate: String,
         remaining_ms: u64,
@@ -44,7 +44,7 @@ pub(super) enum ElectionEvent {
         by: By,
         reason: String,
     },
-    /// COMMAND says that it has taken over, and others see it now.
+    /// COMMAND says that it has taken over, and others can see it.
     Acknowledged {
         #[serde(flatten)]
         by: By,
@@ -58,23 +58,23 @@ pub(super) enum ElectionEvent {
         asker: String,
         reason: String,
     },
-    /// The lead is given up as asked for, and the nominee stands again; COMMAND has ended.
+    /// The nominee gave up the leadership on request, and stands again; COMMAND has ended.
     SteppedDown {
         #[serde(flatten)]
         by: By,
     },
-    /// The lead is given up; COMMAND has ended.
+    /// The nominee resigned; COMMAND has ended.
     Resigned {
         #[serde(flatten)]
         by: By,
     },
-    /// The nomination is over. Always the last event, exactly once.
+    /// The nomination is over. The last event, exactly once.
     Ended {
         reason: String,
     },
 }
 
-/// What a lead is held by.
+/// The znode and the token of a leadership.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct By {
     pub(super) candidate: String,

@@ -1,7 +1,8 @@
-//! How the nominee is, over HTTP: for probes, for monitoring, and for those that look for the leader.
+//! The nominee's state over HTTP: for probes, for monitoring, and for clients that look for the
+//! leader.
 //!
-//! On a thread of its own, which reads what the nominee has shown: no request can hold the nominee up, and a
-//! nominee that hangs is told of.
+//! The server has a thread of its own, which reads the published state. So no request can delay the
+//! nominee, and the server reports a nominee that hangs.
 
 mod pages;
 mod server;
@@ -18,13 +19,13 @@ use crate::console;
 use crate::failure::Failure;
 use pages::Pages;
 
-/// From a request in a data centre to a leadership over months.
+/// From the time of a request in a data centre to that of a leadership over months.
 const SECONDS: &[f64] = &[
     0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0,
     600.0, 3600.0, 86_400.0,
 ];
 
-/// An address that is listened on; nothing is served yet.
+/// A socket that listens; nothing is served yet.
 pub(super) struct Bound {
     listener: TcpListener,
     address: SocketAddr,
@@ -43,7 +44,7 @@ impl Bound {
         Ok(Self { listener, address, metrics })
     }
 
-    /// Serves what is on the board, for as long as this process lives.
+    /// Serves the state on the board, for as long as this process lives.
     pub(super) fn serve(self, board: Arc<Board>) -> Result<(), Failure> {
         let pages = Pages::new(board, self.metrics);
         server::start(self.listener, pages).map_err(Failure::system("HTTP cannot be served"))?;

@@ -1,4 +1,4 @@
-//! A leadership, and what is heard and said in it while COMMAND runs.
+//! A leadership, with its requests and acknowledgements while COMMAND runs.
 
 use core::future::pending;
 use core::time::Duration;
@@ -12,7 +12,7 @@ use tokio::time::sleep;
 
 use super::part::Term;
 
-/// How long a publication waits that failed for reasons that pass.
+/// How long to wait after a publication that failed temporarily.
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// What follows when a client asks the leader to step down.
@@ -20,11 +20,11 @@ const PAUSE: Duration = Duration::from_secs(1);
 pub(crate) enum OnStepDownRequest {
     /// COMMAND is stopped, and the nominee stands again behind the others.
     Consent,
-    /// No request is heard of.
+    /// Requests are not observed.
     Ignore,
 }
 
-/// Dropped, it hears and says nothing any more, and leads on.
+/// A leadership and its tasks. Dropping it ends the tasks; the nominee leads on.
 pub(super) struct Lead {
     leadership: Arc<Leadership>,
     since: SystemTime,
@@ -32,7 +32,7 @@ pub(super) struct Lead {
     /// The latest line, while an earlier one is being published.
     next_line: Option<String>,
     publishing: Publishing,
-    /// What has come and was not looked at.
+    /// News that were not returned yet.
     come: VecDeque<LeadNews>,
     request: Request,
 }
@@ -49,10 +49,10 @@ enum Publishing {
     UnderWay,
 }
 
-/// What has come of a leadership's tasks.
+/// News of a leadership's tasks.
 pub(super) enum LeadNews {
     StepDownRequested(StepDownRequested),
-    /// Others see now that COMMAND has taken over, and this line with it.
+    /// Others can now see that COMMAND has taken over, and this line with it.
     Acknowledged(String),
     NotAcknowledged(TransactionError),
 }
@@ -91,7 +91,7 @@ impl Lead {
         self.request == Request::Made
     }
 
-    /// Publishes that COMMAND has taken over, with this line, in place of an earlier one.
+    /// Publishes that COMMAND has taken over, with this line, which replaces an earlier one.
     pub(super) fn acknowledge(&mut self, line: String) {
         if self.publishing == Publishing::UnderWay {
             self.next_line = Some(line);
@@ -102,7 +102,7 @@ impl Lead {
         self.tasks.spawn(async move { published(&leadership, line).await });
     }
 
-    /// What has come since the last look.
+    /// Returns news since the last look.
     pub(super) fn news(&mut self) -> Option<LeadNews> {
         while let Some(ended) = self.tasks.try_join_next() {
             self.come.extend(ended.ok().flatten());
@@ -120,9 +120,9 @@ impl Lead {
         Some(news)
     }
 
-    /// Waits until there is something to look for.
+    /// Waits for news.
     ///
-    /// Cancel safe: what has come is kept.
+    /// Cancel safe: news are kept.
     pub(super) async fn changed(&mut self) {
         match self.tasks.join_next().await {
             Some(ended) => self.come.extend(ended.ok().flatten()),
@@ -138,13 +138,13 @@ impl Lead {
         tasks.shutdown().await;
         match Arc::into_inner(leadership) {
             Some(leadership) => leadership.step_down().await,
-            // The tasks have had the only other ones.
+            // Only the tasks had other handles.
             None => Ok(()),
         }
     }
 }
 
-/// Until it is published, or the leadership is over, or the server refuses.
+/// Publishes a line, unless the leadership ends or the server refuses.
 async fn published(leadership: &Leadership, line: String) -> Option<LeadNews> {
     loop {
         match leadership.acknowledge(line.as_bytes()).await {

@@ -1,4 +1,4 @@
-//! What the service manager is told that has started zkelect: the protocol of `sd_notify(3)`.
+//! Messages to the service manager that started zkelect: the protocol of `sd_notify(3)`.
 
 use core::fmt::Display;
 use core::time::Duration;
@@ -14,14 +14,15 @@ use election_tokio::error::Escaped;
 use super::part::Part;
 use crate::console;
 
-/// What the service manager says in the environment is for zkelect alone, and COMMAND does not inherit it.
+/// Variables from the service manager. They are for zkelect alone, so COMMAND does not inherit
+/// them.
 pub(super) const VARIABLES: &[&str] = &[SOCKET, WATCHDOG, WATCHDOG_PID];
 
 const SOCKET: &str = "NOTIFY_SOCKET";
 const WATCHDOG: &str = "WATCHDOG_USEC";
 const WATCHDOG_PID: &str = "WATCHDOG_PID";
 
-/// Tells nothing where there is no service manager that asks for it.
+/// Sends messages, if there is a service manager that asks for them.
 pub(super) struct Notifier {
     line: Option<Line>,
     readiness: Readiness,
@@ -42,7 +43,8 @@ impl Notifier {
         Self { line, readiness: Readiness::Untold }
     }
 
-    /// Ready is a nominee that stands: a follower may stay one for ever.
+    /// Reports the nominee's part. A nominee that stands is ready: a follower may stay one for
+    /// ever.
     pub(super) fn tell(&mut self, part: &Part) {
         let Some(line) = &self.line else {
             return;
@@ -60,7 +62,7 @@ impl Notifier {
         }
     }
 
-    /// The watchdog, if the service manager has one.
+    /// Returns the watchdog, if the service manager has one.
     pub(super) fn watchdog(&self) -> Option<Watchdog> {
         let socket = self.line.as_ref()?.try_clone().ok()?;
         let own_pid = std::process::id().to_string();
@@ -71,25 +73,25 @@ impl Notifier {
     }
 }
 
-/// Ends zkelect, by the service manager, when it is not fed for so long.
+/// Makes the service manager end zkelect when it is not fed in time.
 pub(super) struct Watchdog {
     line: Line,
     timeout: Duration,
 }
 
 impl Watchdog {
-    /// How often it is fed: twice as often as it has to be.
+    /// Returns how often to feed it: twice as often as necessary.
     pub(super) fn pace(&self) -> Duration {
         (self.timeout / 2).max(Duration::from_millis(1))
     }
 
     pub(super) fn feed(&self) {
-        // One that cannot be told misses it.
+        // If this fails, the service manager misses it.
         let _ = self.line.send("WATCHDOG=1");
     }
 }
 
-/// The way to the service manager.
+/// The socket of the service manager.
 struct Line {
     socket: UnixDatagram,
     address: SocketAddr,
@@ -115,7 +117,7 @@ impl Line {
     }
 }
 
-/// An absolute path, or `@` and a name in the abstract namespace.
+/// Parses an absolute path, or `@` and a name in the abstract namespace.
 fn address(name: &OsString) -> io::Result<SocketAddr> {
     match name.as_bytes() {
         [b'@', name @ ..] => SocketAddr::from_abstract_name(name),

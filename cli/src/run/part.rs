@@ -1,29 +1,29 @@
-//! What part a nominee has in its election, as others are shown it.
+//! The nominee's part in its election, as others see it.
 
 use core::fmt;
 use std::time::SystemTime;
 
-/// What part a nominee has in its election.
+/// The nominee's part in its election.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Part {
-    /// It has no candidate yet, or no more.
+    /// It has no candidate.
     Outside,
     Following {
         predecessor: String,
     },
-    /// It is the first, and has no lease that it could rely on.
+    /// It is the first, and its lease is not in force.
     AwaitingLease,
-    /// It is the first, and the leader before did not say that it has ended.
+    /// It is the first, and the previous leader did not confirm that it has ended.
     AwaitingLockDelay,
     Leading {
         term: Term,
         command: CommandState,
     },
-    /// It leads as far as is known, but the connection is lost or the lease not proved.
+    /// It leads as far as it knows, but the connection is lost or the lease not proved.
     Suspended {
         term: Term,
     },
-    /// The nomination is over, or is given up.
+    /// The nomination is over, or being withdrawn.
     Ending,
 }
 
@@ -34,18 +34,18 @@ pub(super) struct Term {
     pub(super) since: SystemTime,
 }
 
-/// How far COMMAND is.
+/// The state of COMMAND.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CommandState {
     Absent,
     /// It runs, and has not said yet that it has taken over.
     TakingOver,
-    /// It runs; where it is to say that it has taken over, it has.
+    /// It runs; if it has to say that it has taken over, it has said so.
     Ready,
 }
 
 impl Part {
-    /// The leadership that is held, as far as is known.
+    /// Returns the leadership, as far as the nominee knows.
     pub(super) const fn term(&self) -> Option<Term> {
         match self {
             Self::Leading { term, .. } | Self::Suspended { term } => Some(*term),
@@ -53,7 +53,8 @@ impl Part {
         }
     }
 
-    /// Whether the nominee does what it is there for: it stands, and if it leads, COMMAND has taken over.
+    /// Returns whether the nominee does its work: it stands, and if it leads, COMMAND has taken
+    /// over.
     pub(super) const fn is_ready(&self) -> bool {
         match self {
             Self::Following { .. } | Self::AwaitingLease | Self::AwaitingLockDelay => true,
@@ -62,7 +63,7 @@ impl Part {
         }
     }
 
-    /// Whether it leads, and COMMAND has taken over.
+    /// Returns whether it leads, and COMMAND has taken over.
     pub(super) const fn is_active(&self) -> bool {
         matches!(self, Self::Leading { command: CommandState::Ready, .. })
     }

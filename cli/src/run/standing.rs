@@ -1,4 +1,5 @@
-//! A nomination, as `run` sees it: what changed since the last look, and whether COMMAND may run.
+//! The state of a nomination for `run`: what changed since the last look, and whether COMMAND may
+//! run.
 
 use core::future::pending;
 use core::mem;
@@ -20,19 +21,19 @@ use crate::event::Recorder;
 use crate::future::now;
 use crate::supervision::{Held, Hold};
 
-/// What the nominee may do.
+/// What the nominee may do now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Standing {
-    /// Not to act.
+    /// COMMAND must not run.
     Waiting,
-    /// To act until then, unless the moment moves on.
+    /// COMMAND may run until then; the moment usually moves on.
     Leading { until: Instant },
-    /// It leads as far as is known, but the connection is lost or the lease not proved.
+    /// The nominee leads as far as it knows, but the connection is lost or the lease not proved.
     InDoubt {
-        /// Until when nobody else can lead; `None` if that has passed.
+        /// Until when no other nominee can lead; `None` if that has passed.
         until: Option<Instant>,
     },
-    /// To end, and to step down: a client asks for that.
+    /// COMMAND has to end, and the nominee to step down: a client asks for it.
     AskedToStepDown {
         /// As of [`Standing::InDoubt`].
         until: Option<Instant>,
@@ -51,7 +52,7 @@ pub(super) struct Nominee {
     command: CommandState,
 }
 
-/// What was recorded last.
+/// The state that was recorded last.
 enum Place {
     Outside,
     Following { candidate: Option<CandidateName>, predecessor: CandidateName },
@@ -80,13 +81,13 @@ impl Nominee {
         }
     }
 
-    /// COMMAND has got so far.
+    /// Records the state of COMMAND.
     pub(super) fn command_is(&mut self, command: CommandState) {
         self.command = command;
         self.announce();
     }
 
-    /// The leadership that COMMAND is to run under.
+    /// Returns the leadership under which COMMAND is to run.
     pub(super) fn leadership(&self) -> Option<&Leadership> {
         match &self.place {
             Place::Leading(lead) => Some(lead.leadership()),
@@ -94,21 +95,21 @@ impl Nominee {
         }
     }
 
-    /// Gives the lead up that is asked for, and waits until the nominee stands behind the others.
+    /// Steps down as requested, and waits until the nominee stands behind the others.
     ///
-    /// Cancel safe: once polled, the lead is given up.
+    /// Cancel safe: once polled, the leadership is over.
     pub(super) async fn step_down(&mut self) {
         match mem::replace(&mut self.place, Place::Outside) {
             Place::Leading(lead) | Place::Suspended(lead) => {
                 self.recorder.record(&ElectionEvent::SteppedDown { by: by(lead.leadership()) });
-                // How the nomination ended is found by the next look.
+                // The next look finds how the nomination ended.
                 let _ = lead.step_down().await;
             }
             place => self.place = place,
         }
     }
 
-    /// Records and shows what has changed, and tells what the nominee may do now.
+    /// Records and publishes changes, and returns what the nominee may do now.
     pub(super) fn standing(&mut self) -> Standing {
         let standing = self.heed_status();
         self.announce();
@@ -155,14 +156,14 @@ impl Nominee {
         }
     }
 
-    /// COMMAND works on: the next leader has to let the lock delay pass, although this one gives the lead up.
+    /// Keeps the lock delay for the next leader although this one resigns: COMMAND works on.
     pub(super) fn leaves_work_behind(&self) {
         if let Place::Leading(lead) | Place::Suspended(lead) = &self.place {
             lead.leadership().keep_lock_delay();
         }
     }
 
-    /// Gives the lead up, or the wait for it, and tells whether the candidate znode is gone.
+    /// Resigns or withdraws, and returns whether the candidate's znode is gone.
     pub(super) async fn leave(mut self, bound: Duration) -> Departure {
         self.standing();
         if let Place::Leading(lead) | Place::Suspended(lead) = &self.place {
@@ -190,7 +191,8 @@ impl Nominee {
         departure
     }
 
-    /// A leadership may have been lost and won again, with the same token, since the last look.
+    /// Records a loss. Since the last look a leadership may have been lost and won again, with the
+    /// same token.
     fn record_loss(&mut self) {
         let (Place::Leading(lead) | Place::Suspended(lead)) = &self.place else {
             return;
@@ -216,7 +218,7 @@ impl Nominee {
                     self.record_lead(&leadership, LeadEvent::Elected);
                     (Lead::new(leadership, self.on_request), false)
                 }
-                // Its loss is on the way.
+                // Its loss is about to be reported.
                 Some(Err(_)) | None => return Standing::Waiting,
             },
         };
@@ -306,7 +308,8 @@ impl Nominee {
         self.place = Place::AwaitingLease { candidate, outlook };
     }
 
-    /// Until when is known once the mark of the leader before was read.
+    /// Records that the nominee waits. Its end is known once the mark of the previous leader was
+    /// read.
     fn awaits_delay(&mut self, candidate: Option<CandidateName>, until: Option<Instant>) {
         if let Place::AwaitingLockDelay { candidate: recorded, until: recorded_until } = &self.place
             && *recorded == candidate
@@ -357,7 +360,7 @@ impl Held for Nominee {
             }
         };
         tokio::select! {
-            // The last status stands, and is found by the next look.
+            // The last status stands, and the next look finds it.
             Some(_) = self.status.next() => {}
             () = news => {}
             else => pending().await,
@@ -393,7 +396,7 @@ fn left_reason(place: &Place) -> &'static str {
     }
 }
 
-/// What a nominee that was promoted waits for.
+/// Describes what a promoted nominee waits for.
 fn in_words(outlook: LeaseOutlook) -> String {
     match outlook {
         LeaseOutlook::RoundTripTooLong { round_trip, timeout, longest } => {
@@ -407,7 +410,7 @@ fn in_words(outlook: LeaseOutlook) -> String {
     }
 }
 
-/// Rounded down.
+/// Formats a time, rounded down.
 fn milliseconds(time: Duration) -> humantime::FormattedDuration {
     let millis = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
     humantime::format_duration(Duration::from_millis(millis))

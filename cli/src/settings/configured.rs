@@ -1,4 +1,4 @@
-//! Options by a configuration file.
+//! Options from a configuration file.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -40,7 +40,7 @@ impl Configured {
         &self.path
     }
 
-    /// What it has for an option of a subcommand: in the nearest table.
+    /// Returns the value for an option of a subcommand, from the nearest table.
     pub(super) fn value(&self, path: &[&str], long: &str) -> Option<&Value> {
         let mut tables = vec![&self.table];
         for name in path {
@@ -90,7 +90,8 @@ enum Fit {
     WrongType(&'static str),
 }
 
-/// Whether some subcommand at or below a command takes this value for an option of this name.
+/// Returns whether some subcommand at or below a command takes this value for an option of this
+/// name.
 fn fits(command: &Command, path: &[&str], key: &str, value: &Value) -> Fit {
     let mut fit = Fit::Unknown;
     for (arg, _) in options(path, command).filter(|(_, long)| *long == key) {

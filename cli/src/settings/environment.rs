@@ -1,4 +1,4 @@
-//! Options by variables of the environment.
+//! Options from environment variables.
 
 use std::ffi::OsString;
 
@@ -9,12 +9,12 @@ use toml::Value;
 use super::error::SettingsError;
 use super::place::{arguments_of, misfit, options, takes_none};
 
-/// The variable of an option.
+/// Returns the variable of an option.
 pub(super) fn in_environment(long: &str) -> String {
     format!("ZKELECT_{}", long.replace('-', "_").to_uppercase())
 }
 
-/// The arguments that say what a variable says. One that is empty says nothing.
+/// Returns the arguments for a variable; none if it is empty.
 pub(super) fn of_environment(
     arg: &Arg,
     long: &str,

@@ -1,4 +1,4 @@
-//! What is wrong with an environment or a configuration file. No value is told: it may be a secret.
+//! Errors in the environment or a configuration file. They show no value, which may be a secret.
 
 use std::io;
 use std::path::PathBuf;
@@ -20,7 +20,7 @@ pub(crate) enum SettingsError {
 }
 
 impl SettingsError {
-    /// What to do about it, where that is known.
+    /// Returns advice, if there is any.
     pub(crate) fn advice(&self) -> Option<&'static str> {
         Some(match self {
             Self::Unreadable { .. } => {

@@ -1,4 +1,4 @@
-//! Where options go among the arguments, and which there are.
+//! The places of options among the arguments, and the options that exist.
 
 use std::ffi::OsString;
 
@@ -8,14 +8,14 @@ use toml::Value;
 /// The subcommand that is called.
 pub(super) struct Place<'a> {
     pub(super) leaf: &'a Command,
-    /// Its name, after those of the subcommands that it is one of.
+    /// Its name, after those of its parents.
     pub(super) path: Vec<&'a str>,
-    /// Where its own arguments begin.
+    /// The index of its first own argument.
     pub(super) index: usize,
 }
 
 impl<'a> Place<'a> {
-    /// `None` if the arguments call none.
+    /// Finds the subcommand; `None` if the arguments call none.
     pub(super) fn find(command: &'a Command, arguments: &[OsString]) -> Option<Self> {
         let mut place = Self { leaf: command, path: Vec::new(), index: 1 };
         while place.leaf.has_subcommands() {
@@ -35,13 +35,14 @@ impl<'a> Place<'a> {
     }
 }
 
-/// The options of a subcommand that may be given otherwise than on the command line, with their names.
+/// Returns the options of a subcommand that may come from elsewhere than the command line, with
+/// their names.
 pub(super) fn options<'a>(
     path: &[&str],
     leaf: &'a Command,
 ) -> impl Iterator<Item = (&'a Arg, &'a str)> {
-    // The demo is to run on servers that were meant for it alone; and a token that `run` gives its COMMAND
-    // is not to be evicted by it, or handed the leadership.
+    // The demo must run only on servers that the user named for it. And a token from `run` in
+    // COMMAND's environment must not make `evict` or `hand-over` act on it.
     let is_on_its_own = matches!(path, ["demo"]);
     let leaves_token = matches!(path, ["evict" | "hand-over"]);
     leaf.get_arguments().filter_map(move |arg| {
@@ -53,10 +54,10 @@ pub(super) fn options<'a>(
     })
 }
 
-/// How often a flag may be repeated by a number.
+/// How often a number may repeat a flag.
 const MOST: i64 = 9;
 
-/// What kind of value an option takes, where one does not fit.
+/// Returns what kind of value an option takes, if this one does not fit.
 pub(super) fn misfit(arg: &Arg, value: &Value) -> Option<&'static str> {
     let is_flag = !arg.get_action().takes_values();
     match (value, arg.get_action()) {
@@ -71,7 +72,7 @@ pub(super) fn misfit(arg: &Arg, value: &Value) -> Option<&'static str> {
     }
 }
 
-/// Whether an option may be given without a value.
+/// Returns whether an option may be given without a value.
 pub(super) fn takes_none(arg: &Arg) -> bool {
     arg.get_num_args().is_some_and(|count| count.min_values() == 0)
 }
@@ -80,7 +81,7 @@ fn is_plain(value: &Value) -> bool {
     matches!(value, Value::String(_) | Value::Integer(_) | Value::Float(_))
 }
 
-/// The arguments that say what a value says.
+/// Returns the arguments for a value.
 pub(super) fn arguments_of(arg: &Arg, long: &str, value: &Value) -> Vec<OsString> {
     match value {
         Value::Boolean(true) => vec![format!("--{long}").into()],

@@ -1,4 +1,4 @@
-//! What the environment and a file add to a command line.
+//! Command lines, completed from the environment and a file.
 
 use std::fs;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -30,7 +30,7 @@ fn file(text: &str) -> String {
     path.into_os_string().into_string().expect("UTF-8")
 }
 
-/// The line, and the error, that a file leads to.
+/// Returns the command line, or the error, that a file leads to.
 fn filed(text: &str, line: &str) -> Result<String, SettingsError> {
     let path = file(text);
     let settled = with(line, &[("ZKELECT_CONFIG", &path)]);
@@ -46,7 +46,7 @@ fn the_command_line_comes_before_the_environment() {
         line_of("zkelect -v list --servers b --json", &servers),
         "zkelect -v list --election=/e --servers b --json"
     );
-    // What the command line says leaves no room for it.
+    // The command line leaves no room for it.
     assert_eq!(line_of("zkelect list --json /l", &servers), "zkelect list --servers=a --json /l");
     assert_eq!(line_of("zkelect help list", &servers), "zkelect help list");
     assert_eq!(line_of("zkelect list --help", &servers), "zkelect list --help");

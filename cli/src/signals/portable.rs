@@ -1,4 +1,4 @@
-//! The signal that ends `zkelect` where it does not handle others: Ctrl-C.
+//! Ctrl-C, the only signal that `zkelect` handles on this system.
 
 use core::future::pending;
 use std::io;

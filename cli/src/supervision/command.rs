@@ -1,4 +1,4 @@
-//! COMMAND under its guard, as `zkelect` sees it.
+//! COMMAND under its guard, seen from `zkelect`.
 
 use core::time::Duration;
 use std::ffi::OsString;
@@ -16,22 +16,22 @@ use crate::console;
 use crate::exit::CommandExit;
 use crate::guard::{self, BootTime, EndedBy, Link, Order, Report, SELF};
 
-/// How often processes are polled for their end: the guard, and those that it leaves behind.
+/// How often to poll processes for their end: the guard, and the processes that it leaves behind.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// The number of that descriptor, in COMMAND's environment.
+/// The variable with the descriptor's number, in COMMAND's environment.
 const READY_FD: &str = "ZKELECT_READY_FD";
 
-/// What to start.
+/// The command to start.
 pub(crate) struct Task<'a> {
     pub(crate) command: &'a [OsString],
     pub(crate) grace: Duration,
     pub(crate) environment: Vec<(&'static str, String)>,
-    /// What COMMAND does not inherit of this process's environment.
+    /// Variables of this process's environment that COMMAND does not inherit.
     pub(crate) hidden: &'static [&'static str],
     pub(crate) privileges: Privileges,
     pub(crate) input: Input,
-    /// What COMMAND writes to when it has taken over.
+    /// The descriptor to which COMMAND writes when it has taken over.
     pub(crate) ready_fd: Option<ReadyFd>,
     pub(crate) while_suspended: WhileSuspended,
 }
@@ -45,16 +45,16 @@ pub(crate) enum Input {
     File(File),
 }
 
-/// What COMMAND may become.
+/// Whether COMMAND may become another user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Privileges {
-    /// No other user: whatever it starts can be stopped.
+    /// It may not, so every process that it starts can be stopped.
     Fixed,
-    /// Its processes are those of another user, and refuse signals.
+    /// It may; its processes are another user's then, and refuse signals.
     MayGrow,
 }
 
-/// What becomes of COMMAND while the connection is lost.
+/// What happens to COMMAND while the connection is lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WhileSuspended {
     Stop,
@@ -64,7 +64,7 @@ pub(crate) enum WhileSuspended {
 
 /// News of COMMAND.
 pub(crate) enum News {
-    /// A line that it wrote to its descriptor for that.
+    /// A line that COMMAND wrote to its descriptor.
     Line(String),
     /// A process of COMMAND refuses signals. Told once of each.
     OutOfReach(i32),
@@ -74,19 +74,19 @@ pub(crate) enum News {
     GuardGone(CommandExit),
 }
 
-/// Dropped, the guard sees that it is alone and ends COMMAND.
+/// Dropping it closes the guard's socket, and the guard ends COMMAND.
 pub(crate) struct GuardedCommand {
     guard: Child,
     link: Link<Report, Order>,
-    /// As reported, while the guard itself ends.
+    /// The last report, while the guard itself ends.
     ended: Option<(CommandExit, EndedBy)>,
-    /// What the guard has left to this process and refuses signals, as told.
+    /// The processes that the guard has left to this process and that refuse signals, as reported.
     out_of_reach: Vec<Pid>,
 }
 
 impl GuardedCommand {
-    /// Starts COMMAND under a guard that ends it at `valid_until`, in a process group that no
-    /// signal from the terminal reaches: signals are for this process to pass on.
+    /// Starts COMMAND under a guard that ends it at `valid_until`. Its process group gets no signal
+    /// from the terminal: this process passes signals on.
     pub(crate) fn start(task: &Task<'_>, valid_until: BootTime) -> io::Result<Self> {
         let (here, there) = UnixStream::pair()?;
         let mut guard = Command::new(SELF);
@@ -129,12 +129,12 @@ impl GuardedCommand {
         self.order(&Order::Stop { signal: signal.as_raw(), kill_at });
     }
 
-    /// Sends a signal to COMMAND that is not to end it.
+    /// Sends a signal to COMMAND that is not meant to end it.
     pub(crate) fn pass_on(&self, signal: Signal) {
         self.order(&Order::PassOn { signal: signal.as_raw() });
     }
 
-    /// For a guard that does not do its work: with it, the kernel kills COMMAND.
+    /// Kills a guard that does not do its work. The kernel then kills COMMAND.
     pub(crate) fn kill_guard(&mut self) {
         if let Err(error) = self.guard.kill() {
             console::warn(format_args!("the guard cannot be killed: {error}"));
@@ -175,7 +175,7 @@ impl GuardedCommand {
         while let News::OutOfReach(_) | News::Line(_) = self.news().await {}
     }
 
-    /// Without its guard, all that COMMAND started has become a child of this process.
+    /// Ends COMMAND's processes. Without the guard they have become children of this process.
     async fn end_without_guard(&mut self) -> News {
         let status = self.guard_ended().await;
         loop {
@@ -203,7 +203,7 @@ impl GuardedCommand {
         })
     }
 
-    /// The guard has closed its socket, so it ends.
+    /// Waits for the guard's end. It has closed its socket, so it ends.
     async fn guard_ended(&mut self) -> io::Result<ExitStatus> {
         loop {
             if let Some(status) = self.guard.try_wait()? {
@@ -213,8 +213,8 @@ impl GuardedCommand {
         }
     }
 
-    /// A guard that does not take an order holds to the last moment that it was told, or has
-    /// gone, which its end tells.
+    /// Sends an order. A guard that does not take it either keeps to the last moment that it got,
+    /// or has gone, which its end shows.
     fn order(&self, order: &Order) {
         if let Err(error) = self.link.send(order)
             && error.kind() != io::ErrorKind::BrokenPipe

@@ -1,4 +1,4 @@
-//! Counting the candidates, now and then: no server tells of each without a list.
+//! Counts the candidates, now and then: only a list shows them all.
 
 use core::time::Duration;
 use std::sync::Arc;
@@ -16,11 +16,11 @@ pub(super) struct Counted {
     pub(super) number: usize,
     /// The first of them.
     pub(super) first: Vec<Shown>,
-    /// Whether the election was ended, so that none is to come.
+    /// Whether the election was ended, so that no candidate can come.
     pub(super) is_ended: bool,
 }
 
-/// Counts on and on. Dropped: stops.
+/// Counts again and again. Dropping it stops it.
 pub(super) struct Census {
     asked: Arc<Notify>,
     counted: watch::Receiver<Counted>,
@@ -28,7 +28,7 @@ pub(super) struct Census {
 }
 
 impl Census {
-    /// Counts when asked to, and once in an interval, unless that is zero.
+    /// Counts on request, and once in each interval, unless that is zero.
     pub(super) fn begin(election: Election, interval: Duration, rows: usize) -> Self {
         let asked = Arc::new(Notify::new());
         let (sender, counted) = watch::channel(Counted::default());
@@ -37,7 +37,7 @@ impl Census {
             loop {
                 heard.notified().await;
                 loop {
-                    // What goes wrong is told of the connection, or by the observer.
+                    // The connection or the observer reports errors.
                     if let Ok(counted) = count(&election, rows).await
                         && sender.send(counted).is_err()
                     {
@@ -79,7 +79,7 @@ impl Drop for Census {
 
 async fn count(election: &Election, rows: usize) -> Result<Counted, Error> {
     let mut candidates = election.read_candidates().await?;
-    // In a format without a sign of the end there is none.
+    // A format without a sign of the end has none.
     let is_ended = candidates.remaining() == 0 && election.is_ended().await.unwrap_or(false);
     let mut counted = Counted { number: candidates.remaining(), first: Vec::new(), is_ended };
     while counted.first.len() < rows

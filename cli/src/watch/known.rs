@@ -1,4 +1,4 @@
-//! What is known of an election.
+//! The observations of an election.
 
 use std::time::SystemTime;
 
@@ -6,7 +6,7 @@ use election_tokio::{ConnectionState, Observation};
 
 use super::count::Counted;
 
-/// What was seen last, and since when it is so.
+/// The last observation, and since when it holds.
 #[derive(Clone, Debug)]
 pub(super) struct Known {
     pub(super) seen: Observation,
@@ -15,10 +15,10 @@ pub(super) struct Known {
     pub(super) counted: Option<Counted>,
 }
 
-/// When the present leader's lead began, or the time without one.
+/// When the present leader's lead began, or the time without a leader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Since {
-    /// Before anything was seen, which was then.
+    /// Before the first observation, which was at this time.
     Before(SystemTime),
     At(SystemTime),
 }
@@ -37,7 +37,7 @@ impl Known {
         Self { seen: Observation::Unknown, since, connection, counted: None }
     }
 
-    /// Tells whether the leader is another one.
+    /// Records an observation, and returns whether the leader is another one.
     pub(super) fn see(&mut self, seen: Observation) -> bool {
         let before = core::mem::replace(&mut self.seen, seen);
         let token = |seen: &Observation| seen.leader().map(|leader| leader.token);
@@ -56,7 +56,7 @@ impl Known {
         matches!(self.connection, ConnectionState::Connected { .. })
     }
 
-    /// Why there is no connection, as far as that is known.
+    /// Returns why there is no connection, if that is known.
     pub(super) fn trouble(&self) -> Option<String> {
         match &self.connection {
             ConnectionState::Connecting { last_failure: Some(failure), .. }

@@ -1,4 +1,4 @@
-//! What has changed, as JSON lines.
+//! Changes, as lines of JSON.
 
 use std::time::SystemTime;
 
@@ -10,7 +10,7 @@ use crate::candidate::Shown;
 use crate::console;
 use crate::data::Data;
 
-/// Tells of changes, each once.
+/// Prints each change once.
 pub(super) struct Lines {
     election: String,
     seen: Observation,
@@ -20,7 +20,7 @@ pub(super) struct Lines {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Link {
-    /// Not connected yet, and not told so.
+    /// Not connected yet, and not reported.
     New,
     Up,
     Down,
@@ -47,7 +47,7 @@ struct Leader {
     shown: Shown,
     #[serde(skip_serializing_if = "Option::is_none")]
     since: Option<String>,
-    /// It led already when it was first seen.
+    /// It led already at the first observation.
     #[serde(skip_serializing_if = "Option::is_none")]
     since_before: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -56,7 +56,7 @@ struct Leader {
     says: Option<Says>,
 }
 
-/// What a leader says beside its candidate.
+/// The fields of a leader beside its candidate.
 #[derive(Serialize)]
 enum Says {
     #[serde(rename = "says")]
@@ -94,7 +94,7 @@ impl Lines {
         Self { election: election.to_owned(), seen, counted: None, link }
     }
 
-    /// The lines for what is known now and was not told.
+    /// Returns lines for the changes that were not printed yet.
     pub(super) fn text(&mut self, known: &Known) -> String {
         let mut text = String::new();
         self.tell_of_link(known, &mut text);

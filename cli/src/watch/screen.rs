@@ -1,4 +1,4 @@
-//! What is known, as a table that is drawn again in its place.
+//! The observations, as a table that is redrawn in place.
 
 use core::fmt::Write as _;
 use std::time::SystemTime;
@@ -13,7 +13,7 @@ use crate::cells::{aligned, cut};
 use crate::console;
 use crate::data::Data;
 
-/// The candidates that are shown each by itself.
+/// How many candidates are shown by themselves.
 pub(super) const ROWS: usize = 10;
 
 const NAME: Style = Style::new().bold();
@@ -23,7 +23,7 @@ const BAD: Style = AnsiColor::Red.on_default().bold();
 /// A terminal on which the table was drawn.
 pub(super) struct Screen {
     election: String,
-    /// How many lines are to be drawn over.
+    /// How many lines to draw over.
     drawn: usize,
 }
 
@@ -32,7 +32,7 @@ impl Screen {
         Self { election: election.to_owned(), drawn: 0 }
     }
 
-    /// The table, over the one before.
+    /// Returns the table, drawn over the last one.
     pub(super) fn text(&mut self, known: &Known) -> String {
         let (width, height) = size();
         let lines = lines(&self.election, known, SystemTime::now());
@@ -56,7 +56,7 @@ impl Screen {
     }
 }
 
-/// Columns and lines of the terminal.
+/// Returns the columns and lines of the terminal.
 fn size() -> (usize, usize) {
     match terminal_size::terminal_size_of(std::io::stdout()) {
         Some((width, height)) if width.0 > 0 && height.0 > 0 => {

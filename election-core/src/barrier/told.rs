@@ -1,4 +1,4 @@
-//! What a barrier tells its user.
+//! The outcome of an operation on a barrier.
 
 use thiserror::Error;
 
@@ -8,33 +8,33 @@ pub(crate) const NO_NODE: i32 = -101;
 pub(crate) const NO_AUTH: i32 = -102;
 const NOT_EMPTY: i32 = -111;
 
-/// How the use of a barrier ended.
+/// How an operation on a barrier ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum BarrierEnd {
     /// It was set at some moment since the beginning, by this client or another one.
     Set,
     /// It was not set at some moment since the beginning, lifted by this client or another one.
     Lifted,
-    /// The wait is over: the barrier was not set at some moment since the beginning.
+    /// The barrier was not set at some moment since the beginning, so the wait is over.
     Passed,
-    /// What it was at some moment since the beginning.
+    /// The state of the barrier at some moment since the beginning.
     Is(BarrierState),
     /// It was given up before there was an outcome.
     GaveUp(BarrierGaveUp),
-    /// Something that asking again does not repair.
+    /// It failed in a way that trying again does not repair.
     Failed(BarrierFailure),
 }
 
 /// Whether a barrier is set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum BarrierState {
-    /// It is: those that wait for it wait.
+    /// It is set, and waiters wait.
     Set,
-    /// It is not, or never was.
+    /// It is not set, or never was.
     Lifted,
 }
 
-/// Why something was given up.
+/// Why an operation was given up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum BarrierGaveUp {
     /// It was withdrawn.
@@ -43,7 +43,7 @@ pub enum BarrierGaveUp {
     TimedOut,
 }
 
-/// Why the use of a barrier, or of a double barrier, failed.
+/// Why an operation on a barrier, or on a double barrier, failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
 #[non_exhaustive]
 pub enum BarrierFailure {
@@ -53,16 +53,17 @@ pub enum BarrierFailure {
          not exist, create that first"
     )]
     NoNode,
-    /// The node has children, so that it cannot be deleted: it is no barrier, but a double barrier, say.
+    /// The node has children, so it cannot be deleted. It is no barrier, but perhaps a double
+    /// barrier.
     #[error("the barrier's node has children, so it is no barrier and is not deleted")]
     NotEmpty,
     /// The server refused, with this error code: no permission, a quota, failed authentication.
     #[error("the server refused a request for the barrier, with error code {0}")]
     Rejected(i32),
-    /// A reply does not decode, or is larger than what the driver keeps.
+    /// A reply does not decode, or is larger than the driver keeps.
     #[error("a reply cannot be read, or is larger than this client keeps")]
     UnreadableReply,
-    /// The driver answered a command with what belongs to another one.
+    /// The driver answered a command with the reply to another one.
     #[error("the reply does not belong to the request")]
     UnexpectedReply,
 }

@@ -1,4 +1,4 @@
-//! How the number of a counter is written.
+//! The form of a counter's number.
 
 use heapless::Vec;
 use thiserror::Error;
@@ -6,37 +6,37 @@ use thiserror::Error;
 /// Room for the longest number: a sign and 19 digits.
 pub(super) type Digits = Vec<u8, 20, u8>;
 
-/// How the number of a counter is written.
+/// The form of a counter's number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum CounterFormat {
-    /// In decimal digits, as kazoo's `Counter` has it by default, with 64 bits.
+    /// Decimal digits, as in kazoo's `Counter` by default, with 64 bits.
     #[default]
     Decimal,
-    /// As four bytes, the highest first: Curator's `SharedCount`, and kazoo's `Counter` with
+    /// Four bytes, the highest first: Curator's `SharedCount`, and kazoo's `Counter` with
     /// `support_curator`.
     ///
-    /// Curator fails on a counter without data. It is created with its number, unless its parent is
-    /// missing, too: create that before where Curator looks on.
+    /// Curator fails on a counter without data. The znode is created with its number, unless its
+    /// parent is missing, too: create that before, if Curator watches.
     BigEndian,
 }
 
-/// The data of a counter is no number in its format, but this.
+/// Why the data of a counter is not a number in its format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
 #[non_exhaustive]
 pub enum NotANumber {
-    /// What [`CounterFormat::BigEndian`] reads.
+    /// The data is that of [`CounterFormat::BigEndian`].
     #[error(
         "the counter is of four bytes, as Curator's SharedCount and kazoo's Counter with \
          `support_curator` write it"
     )]
     BigEndian,
-    /// What [`CounterFormat::Decimal`] reads.
+    /// The data is that of [`CounterFormat::Decimal`].
     #[error("the counter is of decimal digits, as kazoo's Counter writes it")]
     Decimal,
-    /// A number with a fraction.
+    /// The data is a number with a fraction.
     #[error("the counter has a fraction, as kazoo's Counter with a float has it")]
     Fraction,
-    /// Something else.
+    /// The data is something else.
     #[error("the data of the counter is no number")]
     Other,
 }
@@ -47,11 +47,11 @@ pub enum NotANumber {
 pub struct CounterOverflow;
 
 impl CounterFormat {
-    /// Reads a number; `None` where there is no data. Four digits are read in either format.
+    /// Reads a number; `None` if there is no data. It reads four digits in either format.
     ///
     /// # Errors
     ///
-    /// It is no number in this format.
+    /// The data is not a number in this format.
     pub fn parse(self, data: &[u8]) -> Result<Option<i64>, NotANumber> {
         match (self, data) {
             (_, []) => Ok(None),
@@ -84,7 +84,7 @@ impl CounterFormat {
 }
 
 impl NotANumber {
-    /// Of what is no number in the format that was asked for.
+    /// Classifies data that are not a number in the requested format.
     fn of(data: &[u8]) -> Self {
         let is_fraction = || {
             let text = core::str::from_utf8(data).ok();

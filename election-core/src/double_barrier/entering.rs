@@ -1,4 +1,4 @@
-//! From wanting an entry to having one: over rounds that are under way, and lost replies.
+//! Entering: creates an entry, over rounds that are under way and lost replies.
 
 use super::member::{MemberName, Members};
 use super::options::WhenUnderWay;
@@ -16,7 +16,7 @@ use crate::ticket::Ticket;
 const BAD_VERSION: i32 = -103;
 const NODE_EXISTS: i32 = -110;
 
-/// How often the node is created for one entry: another client may delete it again.
+/// How often to create the node for one entry: another client may delete it again.
 const ROUNDS: u8 = 3;
 
 impl Entering {

@@ -1,4 +1,4 @@
-//! Waiting for enough others, and being inside: what rests on the own entry.
+//! Waiting for enough others, and being inside: both rest on the participant's entry.
 
 use super::member::Members;
 use super::request::Request;
@@ -95,7 +95,7 @@ fn inside(own: OwnWatch) -> Next {
     Next::Become(Stage::Inside(own), Some(DoubleBarrierNotice::Inside))
 }
 
-/// The entry is gone of one that waits for others.
+/// Handles the loss of the entry of a participant that waits for others.
 fn evicted() -> Next {
     entry_lost(Entering::NEW)
 }
@@ -105,7 +105,7 @@ fn entry_lost(entering: Entering) -> Next {
     Next::Become(Stage::Entering(entering), Some(notice))
 }
 
-/// The answer to the watch on the own entry of one that is inside.
+/// Handles the answer to the watch on the entry of a participant that is inside.
 pub(super) fn own_answered(
     ticket: Ticket,
     result: Answer<'_, '_>,
@@ -122,7 +122,7 @@ pub(super) fn own_answered(
     }
 }
 
-/// What happened to the own entry of one that is inside.
+/// Handles a change of the entry of a participant that is inside.
 pub(super) fn own_changed(ticket: Ticket, change: Change, own: &mut OwnWatch) -> Next {
     if !own.is(ticket) {
         return Next::Stay(None);

@@ -1,5 +1,5 @@
-//! Leaving: as the recipes page has it. The lowest waits for the highest and goes last, the others go
-//! and wait for the lowest; the last one ends the round.
+//! Leaving, as ZooKeeper's recipes page describes it. The lowest participant waits for the highest
+//! and goes last; the others go and wait for the lowest. The last one ends the round.
 
 use super::member::{MemberName, Members, Range};
 use super::request::Request;
@@ -53,7 +53,7 @@ impl Leaving {
         self.ready == Ready::Is(ReadyWatch::Armed(ticket)) || self.others == Others::Watched(ticket)
     }
 
-    /// What was seen may not be so any more.
+    /// Doubts what was seen: it may have changed.
     pub(super) fn look_again(&mut self) {
         self.ready = Ready::Is(ReadyWatch::Due);
         self.sight = Sight::MayLag;
@@ -61,8 +61,8 @@ impl Leaving {
         self.generation = None;
     }
 
-    /// The session before may live on at the servers, and the entry with it: that would count in the next
-    /// round.
+    /// Handles a lost session. It may live on at the servers, with the entry, which would count in
+    /// the next round.
     pub(super) fn session_lost(&mut self) -> Next {
         self.entry = Entry::Goes;
         self.look_again();
@@ -84,7 +84,7 @@ impl Leaving {
         Next::Stay(None)
     }
 
-    /// `ready` is gone.
+    /// Notes that `ready` is gone.
     fn round_is_over(&mut self) -> Next {
         match self.entry {
             Entry::Gone => self.over(),

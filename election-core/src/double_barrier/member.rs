@@ -1,4 +1,5 @@
-//! Which children of a double barrier are participants, and the first and the last of them.
+//! Recognises the participants among the children of a double barrier, and the first and the last
+//! of them.
 
 use core::fmt::Write as _;
 
@@ -7,8 +8,8 @@ use heapless::String;
 use crate::event::{Failure, Reply};
 use crate::id::NomineeId;
 
-/// The name of an entry: a uuid of 36 characters, as Curator's is, or of 32 digits, as kazoo's is. No
-/// other child is one, so that a stray znode neither counts nor is waited for.
+/// The name of an entry: a uuid of 36 characters, as in Curator, or of 32 digits, as in kazoo. No
+/// other child counts, so a stray znode neither counts nor delays anything.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct MemberName(String<36>);
 
@@ -44,11 +45,11 @@ impl MemberName {
 #[derive(Debug)]
 pub(super) struct Members {
     pub(super) count: u32,
-    /// Of the others.
+    /// The range of the others.
     pub(super) others: Option<Range>,
 }
 
-/// By their names, as text.
+/// A range by names, as text.
 #[derive(Debug)]
 pub(super) struct Range {
     pub(super) lowest: MemberName,

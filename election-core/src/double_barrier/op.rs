@@ -1,4 +1,4 @@
-//! What a participant asks of the server: the operation of each request.
+//! The requests of a participant, as operations.
 
 use super::DoubleBarrier;
 use super::member::MemberName;
@@ -10,11 +10,11 @@ use crate::command::{
 };
 use crate::id::Version;
 
-/// Of the child that stands while a round is under way.
+/// The name of the child that exists while a round is under way.
 const READY: &str = "ready";
 
 impl DoubleBarrier {
-    /// The member that is to be watched, and the version of the node as it was read.
+    /// Returns the member to watch, and the version of the node as it was read.
     fn subject(&self) -> (Option<&MemberName>, Option<Version>) {
         match &self.stage {
             Stage::Entering(entering) => entering.subject(),

@@ -1,22 +1,22 @@
-//! How a participant enters a double barrier.
+//! Options of entering a double barrier.
 
 use core::num::NonZeroU32;
 
-/// How a double barrier is entered.
+/// How to enter a double barrier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct DoubleBarrierOptions {
-    /// How many have to enter; the same number for all participants.
+    /// How many participants have to enter; the same number for all of them.
     pub participants: NonZeroU32,
-    /// What follows when a round is under way.
+    /// What happens if a round is under way.
     pub when_under_way: WhenUnderWay,
 }
 
-/// What follows when a round is under way that was not left by all yet.
+/// What happens if a round is under way that not all have left yet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum WhenUnderWay {
-    /// The participant waits for its end, and enters the next one.
+    /// The participant waits for the end, and enters the next one.
     #[default]
     Wait,
-    /// It gives up: [`DoubleBarrierEnd::UnderWay`](super::DoubleBarrierEnd::UnderWay).
+    /// The participant gives up: [`DoubleBarrierEnd::UnderWay`](super::DoubleBarrierEnd::UnderWay).
     GiveUp,
 }

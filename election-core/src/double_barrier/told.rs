@@ -1,14 +1,14 @@
-//! What a participant in a double barrier tells its user.
+//! Reports of a participant in a double barrier.
 
 use crate::barrier::{BarrierFailure, BarrierGaveUp};
 use crate::outcome::Cause;
 
-/// How far a participant has come.
+/// The progress of a participant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DoubleBarrierState {
     /// It has no entry yet.
     Entering,
-    /// It has none, and waits for the end of a round that is under way.
+    /// It has no entry, and waits for the end of a round that is under way.
     RoundUnderWay,
     /// It has entered, and waits for others.
     Gathering,
@@ -16,22 +16,22 @@ pub enum DoubleBarrierState {
     Inside,
     /// It leaves, or gives up.
     Leaving,
-    /// Over.
+    /// It has ended.
     Ended(DoubleBarrierEnd),
 }
 
-/// What changed for a participant. Feeding an event gives at most one.
+/// A change for a participant. An event gives at most one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DoubleBarrierNotice {
-    /// A round is under way that was not left by all yet: the participant waits for its end.
+    /// A round is under way that not all have left yet. The participant waits for its end.
     RoundUnderWay,
-    /// It has entered, and so many have by the last look, itself included: not enough.
+    /// It has entered, and so have this many by the last look, itself included: not enough.
     Gathering(u32),
-    /// The entry is gone of a participant that waits for others; it enters again.
+    /// The entry of a participant that waits for others is gone; it enters again.
     EntryLost(Cause),
     /// Enough have entered.
     Inside,
-    /// It is over. Reported exactly once, and last.
+    /// It has ended. Reported exactly once, and last.
     Ended(DoubleBarrierEnd),
 }
 
@@ -42,14 +42,14 @@ pub enum DoubleBarrierEnd {
     Left,
     /// It was inside and has left, and did not wait for the others any longer.
     LeftAlone,
-    /// It gave up before enough had entered, or at that moment; nothing is left of it.
+    /// It gave up before enough had entered, or at that moment. Nothing of it is left.
     GaveUp(BarrierGaveUp),
-    /// A round was under way, and it was not to wait:
+    /// A round was under way, and the participant was not to wait:
     /// [`WhenUnderWay::GiveUp`](super::WhenUnderWay::GiveUp).
     UnderWay,
-    /// It was inside, and its entry is gone: to the others it has left. Or that happened as it began to
-    /// leave, before it knew which end of a round to wait for.
+    /// It was inside, and its entry is gone: for the others it has left. Or this happened as it
+    /// began to leave, before it knew which round's end to wait for.
     Lost(Cause),
-    /// Something that entering again does not repair.
+    /// It failed in a way that entering again does not repair.
     Failed(BarrierFailure),
 }

@@ -1,4 +1,4 @@
-//! The child by which a leader asks those ahead of a candidate to stand behind it.
+//! The mark of a hand-over: a leader asks the nominees ahead of a candidate to stand behind it.
 
 use core::fmt;
 
@@ -6,17 +6,18 @@ use super::Format;
 use crate::name::{DIGITS, Sequence};
 
 const START: &str = "hand-over-to-";
-/// So that the name does not end in a number, as those of sequential znodes do.
+/// It makes the name not end in a number, unlike those of sequential znodes.
 const END: &str = "-";
 
-/// A child of an election node that names the candidate which is to lead next: `hand-over-to-0000000017-`.
+/// A child of an election node that names the candidate that is to lead next:
+/// `hand-over-to-0000000017-`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct HandOverMark {
     to: Sequence,
 }
 
 impl Format {
-    /// The mark for the candidate with this number, in the formats that [can be
+    /// Returns the mark for the candidate with this number, in formats that [can be
     /// ended](Self::end_mark).
     pub const fn hand_over_mark(self, to: Sequence) -> Option<HandOverMark> {
         match self.end_mark() {
@@ -25,7 +26,7 @@ impl Format {
         }
     }
 
-    /// Reads a child's name, if it is such a mark.
+    /// Parses a child's name, if it is such a mark.
     pub fn parse_hand_over_mark(self, name: &str) -> Option<HandOverMark> {
         let digits = name.strip_prefix(START)?.strip_suffix(END)?;
         let is_number = digits.len() == DIGITS && digits.bytes().all(|byte| byte.is_ascii_digit());
@@ -35,10 +36,10 @@ impl Format {
 }
 
 impl HandOverMark {
-    /// With what the names of all marks begin.
+    /// The beginning of all marks' names.
     pub(crate) const START: &'static str = START;
 
-    /// The number of the candidate.
+    /// Returns the number of the candidate.
     pub const fn to(self) -> Sequence {
         self.to
     }

@@ -11,7 +11,7 @@ const fn shared(text: &'static str) -> Label {
     Label { text, access: Access::Shared }
 }
 
-/// What most formats have in common.
+/// Makes the layout that most formats share.
 const fn plain(start: &'static str, id: IdInName, separator: &'static str) -> Layout {
     Layout {
         start,
@@ -79,34 +79,35 @@ const ZOOKEEPER_WRITE_LOCK: Layout = Layout {
 };
 
 impl Format {
-    /// `_c_<uuid>-latch-#`: Curator's `LeaderLatch`, and the elections of this crate. Its data is by
-    /// convention the participant's name. A data change takes the watch of Curator's waiting
-    /// participants, which are never promoted then: nothing is to be written to a candidate.
+    /// `_c_<uuid>-latch-#`: Curator's `LeaderLatch`, and the elections of this crate. By convention
+    /// its data is the participant's name. Never write to a candidate: a data change uses up the
+    /// watch of Curator's waiting participants, which are then never promoted.
     pub const fn curator_latch() -> Self {
         Self(&CURATOR_LATCH)
     }
 
-    /// `_c_<uuid>-lock-#`: Curator's `InterProcessMutex` and `LeaderSelector`, and the locks of this
-    /// crate. Curator has any other child take part in the order; go-zookeeper's locks may.
+    /// `_c_<uuid>-lock-#`: Curator's `InterProcessMutex` and `LeaderSelector`, and the locks of
+    /// this crate. Curator lets any other child take part in the order; go-zookeeper's locks may.
     pub const fn curator_lock() -> Self {
         Self(&CURATOR_LOCK)
     }
 
-    /// `_c_<uuid>-lease-#`: the permits of Curator's `InterProcessSemaphoreV2`, and of the semaphores of
-    /// this crate. They are below `leases`; [locks](Self::curator_lock) below `locks` give the turn to take
-    /// one. Curator counts any child as a permit.
+    /// `_c_<uuid>-lease-#`: the permits of Curator's `InterProcessSemaphoreV2`, and of the
+    /// semaphores of this crate. They are below `leases`; [locks](Self::curator_lock) below `locks`
+    /// give the turn to take a permit. Curator counts any child as a permit.
     pub const fn curator_semaphore() -> Self {
         Self(&CURATOR_SEMAPHORE)
     }
 
-    /// `_c_<uuid>-__WRIT__#` and `_c_<uuid>-__READ__#`: Curator's `InterProcessReadWriteLock`. A writer
-    /// that goes on as a reader leaves a reader with its number behind (CURATOR-621).
+    /// `_c_<uuid>-__WRIT__#` and `_c_<uuid>-__READ__#`: Curator's `InterProcessReadWriteLock`. A
+    /// writer that continues as a reader leaves a reader with its number (CURATOR-621).
     pub const fn curator_read_write() -> Self {
         Self(&CURATOR_READ_WRITE)
     }
 
-    /// `<hex>__lock__#` and `<hex>__rlock__#`: kazoo's `Lock`, `Election`, `WriteLock` and `ReadLock`. A
-    /// plain `Lock` of kazoo's does not wait for readers, so it is not to be mixed with `ReadLock`.
+    /// `<hex>__lock__#` and `<hex>__rlock__#`: kazoo's `Lock`, `Election`, `WriteLock` and
+    /// `ReadLock`. A plain `Lock` of kazoo does not wait for readers, so do not mix it with
+    /// `ReadLock`.
     pub const fn kazoo() -> Self {
         Self(&KAZOO)
     }
@@ -123,8 +124,8 @@ impl Format {
         Self(&LEADER_ELECTION_SUPPORT)
     }
 
-    /// `le_#`: Comcast's go-leaderelection. A child with `DONE` in its name ends the election; any
-    /// other foreign child is taken for a candidate there.
+    /// `le_#`: Comcast's go-leaderelection. A child with `DONE` in its name ends the election; it
+    /// takes any other foreign child for a candidate.
     pub const fn go_leaderelection() -> Self {
         Self(&GO_LEADERELECTION)
     }
@@ -134,8 +135,8 @@ impl Format {
         Self(&ZK_ELECTION)
     }
 
-    /// `x-<session>-#`: `WriteLock` of ZooKeeper's own recipes in Java. The one in C spells the session
-    /// in hexadecimal, so that neither knows its own znode by the other's name.
+    /// `x-<session>-#`: `WriteLock` of ZooKeeper's own recipes in Java. The one in C writes the
+    /// session in hexadecimal, so each does not recognise its own znode by the other's name.
     pub const fn zookeeper_write_lock() -> Self {
         Self(&ZOOKEEPER_WRITE_LOCK)
     }

@@ -1,4 +1,4 @@
-//! What a name is made of.
+//! The layout of contenders' names.
 
 use core::fmt;
 
@@ -8,31 +8,31 @@ use crate::access::Access;
 use crate::id::{FIXED_BYTES, NomineeId};
 use crate::name::{CAPACITY, DIGITS};
 
-/// What the names of a format are made of: `start`, the id, `separator`, the label of the access, and
-/// ten digits.
+/// The parts of a format's names: `start`, the id, `separator`, the label of the access, and ten
+/// digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Layout {
-    /// What is before the id.
+    /// The text before the id.
     pub start: &'static str,
     /// The id.
     pub id: IdInName,
-    /// What is between the id and the label.
+    /// The text between the id and the label.
     pub separator: &'static str,
-    /// What is before the number of a contender. A name is made with the first one of its access; a
-    /// child with any of them before its number is a contender, whatever else precedes it. In
-    /// a format without an id the label is all that does.
+    /// The text before the number of a contender. A name is made with the first label of its
+    /// access. A child with any of the labels before its number is a contender, whatever precedes
+    /// the label. In a format without an id nothing but the label precedes the number.
     pub labels: &'static [Label],
-    /// What becomes of the name of a writer that goes on as a reader.
+    /// What happens to the name of a writer that continues as a reader.
     pub downgrade: Downgrade,
-    /// How a contender is asked to let go.
+    /// How to ask a contender to release.
     pub revocation: Revocation,
-    /// The data that a contender has to have, where the format prescribes it; elsewhere it is the
+    /// The data that a contender must have, if the format prescribes them; otherwise they are the
     /// user's.
     pub data: Option<&'static [u8]>,
-    /// A child with this in its name ends the contest for good.
+    /// The text that marks a child as the end of the contest for good.
     pub tombstone: Option<&'static str>,
-    /// The child by which an election node says that its election is ended until it is reopened. It must not
-    /// end in ten digits, nor be taken for a contender by any participant.
+    /// The child by which an election node says that its election is ended until it is reopened. It
+    /// must not end in ten digits, and no participant may take it for a contender.
     pub end_mark: Option<&'static str>,
 }
 
@@ -41,11 +41,11 @@ pub struct Layout {
 pub struct Label {
     /// The text.
     pub text: &'static str,
-    /// What a contender with this label wants.
+    /// The access that a contender with this label asks for.
     pub access: Access,
 }
 
-/// The id in a name, which tells the own znode from all others.
+/// The id in a name, which distinguishes the contender's znode from all others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum IdInName {
     /// 36 characters, with dashes.
@@ -54,40 +54,40 @@ pub enum IdInName {
     Hex,
     /// The session's id as a decimal number with a sign.
     SessionDecimal,
-    /// There is none.
+    /// No id.
     None,
 }
 
-/// Whether a writer can go on as a reader.
+/// Whether a writer can continue as a reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Downgrade {
-    /// It cannot: once a contender is gone, nothing is left of it.
+    /// It cannot: a contender that goes leaves nothing.
     None,
-    /// It can, by a znode with its own number: once a writer is gone, a reader may stand in its place.
+    /// It can, by a znode with its own number: a reader may take the place of a writer that goes.
     KeepsNumber,
 }
 
-/// Whether a contender can be asked to let go.
+/// Whether a contender can be asked to release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Revocation {
-    /// It cannot: other libraries' contenders do not survive, or do not expect, that one's data is
-    /// written after its creation. Nothing is.
+    /// It cannot: contenders of other libraries would fail if data are written after the creation,
+    /// or do not expect it. Nothing is written.
     None,
-    /// It can, by a [request](crate::REVOKE_REQUEST) that is written in place of its data.
+    /// It can, by a [request](crate::REVOKE_REQUEST) that replaces its data.
     ByData,
 }
 
-/// Names of a layout would be ambiguous, or too long.
+/// Why a layout is refused: its names would be ambiguous, or too long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
 #[non_exhaustive]
 pub enum LayoutError {
-    /// No contender can have what it contends for alone.
+    /// No contender can ask for exclusive access.
     #[error("no label is that of an exclusive contender")]
     NothingExclusive,
-    /// A label is empty or ends in a digit, which would be taken for one of the number.
+    /// A label is empty, or ends in a digit, which could not be told from the number.
     #[error("a label is empty or ends in a digit")]
     AmbiguousLabel,
-    /// A part holds a slash: a name is not a path.
+    /// A part contains a slash: a name is not a path.
     #[error("a part of the name holds a slash")]
     Slash,
     /// A name would be longer than 64 bytes.
@@ -96,7 +96,7 @@ pub enum LayoutError {
 }
 
 impl Layout {
-    /// The label that a name is made with.
+    /// Returns the label that a name is made with.
     pub const fn label(&self, access: Access) -> Option<&'static str> {
         let mut labels = self.labels;
         while let [first, rest @ ..] = labels {
@@ -149,7 +149,7 @@ const fn has_slash(mut text: &[u8]) -> bool {
 }
 
 impl IdInName {
-    /// How many characters an id of a contender has.
+    /// Returns how many characters an id of a contender has.
     pub(crate) const fn length(self) -> Option<usize> {
         match self {
             Self::Uuid => Some(36),
@@ -158,7 +158,7 @@ impl IdInName {
         }
     }
 
-    /// How many of them are the same in all names of a contender.
+    /// Returns how many of them are the same in all names of a contender.
     pub(super) const fn fixed_length(self) -> Option<usize> {
         match self {
             // Four dashes.
@@ -168,7 +168,7 @@ impl IdInName {
         }
     }
 
-    /// How many characters the id has at most that is none of a contender.
+    /// Returns how many characters an id can have that is not a contender's.
     const fn longest(self) -> usize {
         match self {
             Self::SessionDecimal => 20,
@@ -192,7 +192,7 @@ impl IdInName {
         }
     }
 
-    /// What stands for it in an abridged name.
+    /// Returns the sign for the id in an abridged name.
     pub(super) const fn sign(self) -> &'static str {
         match self {
             Self::Uuid => "<uuid>",

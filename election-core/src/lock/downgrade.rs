@@ -1,8 +1,8 @@
-//! A writer that goes on as a reader, without letting go in between.
+//! Downgrades: a writer continues as a reader, without releasing in between.
 //!
-//! One transaction creates the reader's znode, with the writer's number, and deletes the writer's: there
-//! is no state between. While its outcome is not known, the contender stays as it was, and what is asked
-//! for is this exchange's.
+//! One transaction creates the reader's znode, with the writer's number, and deletes the writer's,
+//! so there is no state between. While its outcome is unknown, the contender stays as it was, and
+//! only this exchange makes requests.
 
 use core::fmt::Write as _;
 
@@ -21,15 +21,14 @@ use crate::recipe::{Hold, Phase, Recipe as _};
 use crate::ticket::Ticket;
 
 impl Lock {
-    /// Lets a writer that holds go on as a reader, by a znode with its own number: those behind it that
-    /// share get in, and no other. From this call on the holder is to act as a reader.
+    /// Lets a writer that holds continue as a reader, by a znode with its own number: readers
+    /// behind it get in, and no writer. From this call on the holder has to act as a reader.
     ///
-    /// This takes note of it: it is carried out with the next event. A driver that has none feeds
-    /// [`Event::Deadline`], which says nothing else to a holder. The holder keeps its token: contenders
-    /// that wait have greater ones, and that of the reader's znode would be greater still. Then
-    /// [`LockNotice::Downgraded`] follows, or [`LockNotice::NotDowngraded`], after which the writer holds
-    /// as before, or the lock is lost.
-    ///
+    /// This only notes the wish; the next event carries it out. A driver without an event feeds
+    /// [`Event::Deadline`], which means nothing else to a holder. The holder keeps its token:
+    /// waiting contenders have greater ones, and the reader's znode would have a still greater one.
+    /// Then [`LockNotice::Downgraded`] follows, or [`LockNotice::NotDowngraded`], after which the
+    /// writer holds as before, or the loss of the lock.
     /// # Errors
     ///
     /// [`DowngradeRefused`]: nothing changes then.
@@ -46,7 +45,7 @@ impl Lock {
         Ok(())
     }
 
-    /// The name of the reader that the writer can become.
+    /// Returns the name of the reader that the writer can become.
     fn reader(&mut self) -> Option<CandidateName> {
         let (format, id) = (self.format(), self.id());
         if format.layout().downgrade != Downgrade::KeepsNumber {
@@ -59,14 +58,14 @@ impl Lock {
         format.parse(&name).ok()
     }
 
-    /// Whether the contender's own znode may be the one or the other, so that what is told of the
-    /// writer's means nothing.
+    /// Returns whether the contender's znode may be either of the two, so that reports about the
+    /// writer's mean nothing.
     pub(super) fn is_exchanging(&self) -> bool {
         !matches!(self.exchange, None | Some(Exchange { step: Step::Asked, .. }))
     }
 
-    /// The znode that heartbeats are to check meanwhile. As long as it is not known which of the two
-    /// stands, it is the lock's node, so that none of them is refused because of the exchange.
+    /// Returns the znode that heartbeats check meanwhile. While it is unknown which of the two
+    /// exists, this is the lock's node, so that no heartbeat is refused because of the exchange.
     pub(super) fn heartbeat_of_exchange(&self) -> Option<Znode<'_>> {
         let Some(Exchange { reader, step, .. }) = &self.exchange else {
             return None;
@@ -78,13 +77,13 @@ impl Lock {
         }
     }
 
-    /// Whether the watch is wanted that the read with this ticket leaves, which is in flight.
+    /// Returns whether it wants the watch of the read with this ticket, which is in flight.
     pub(super) fn exchange_awaits_change(&self, ticket: Ticket) -> bool {
         matches!(&self.exchange, Some(Exchange { step: Step::Find | Step::Verify, .. }))
             && self.contender.asked_by_lock(ticket).is_some()
     }
 
-    /// What answers a request of the exchange, if the event does.
+    /// Returns the answer to a request of the exchange, if the event is one.
     pub(super) fn answer_to_exchange(&self, event: &Event<'_>) -> Option<Answered> {
         let Event::Reply { ticket, result } = event else {
             return None;
@@ -93,7 +92,7 @@ impl Lock {
         Some(Answered { session, ticket: *ticket, answer: Answer::of(result) })
     }
 
-    /// After an event that the contender has taken in.
+    /// Continues after an event that the contender has taken in.
     pub(super) fn follow_exchange(&mut self, answered: Option<Answered>) -> Option<LockNotice> {
         match self.contender.phase() {
             Phase::CleaningUp | Phase::Over => {
@@ -109,7 +108,7 @@ impl Lock {
         notice
     }
 
-    /// The link is down: nothing that was asked for is known to have happened.
+    /// Handles a lost link: requests in flight may or may not have been executed.
     pub(super) fn exchange_interrupted(&mut self) {
         if let Some(Exchange { step, .. }) = &mut self.exchange {
             *step = match step {
@@ -120,7 +119,7 @@ impl Lock {
         }
     }
 
-    /// The contender leaves.
+    /// Handles the contender's leaving.
     fn retract(&mut self) {
         let Some(Exchange { reader, step, .. }) = &mut self.exchange else {
             return;
@@ -189,13 +188,14 @@ impl Lock {
         }
     }
 
-    /// The transaction was not applied: the writer asks for it again, once its znode is seen to stand.
+    /// Handles a transaction that was not applied: the writer asks for it again, once its znode is
+    /// seen to exist.
     fn ask_again(&mut self) {
         self.contender.read_own_again();
         self.go_on(Step::Asked);
     }
 
-    /// The server refused the transaction: the writer holds on, or its znode was gone before.
+    /// Handles a refusal of the transaction: the writer holds on, or its znode was gone before.
     fn not_applied(&mut self, failure: Failure) -> Option<LockNotice> {
         match failure {
             Failure::NoNode | Failure::Aborted { code: NO_NODE, .. } => self.evicted(),

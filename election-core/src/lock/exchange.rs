@@ -1,4 +1,4 @@
-//! The exchange of a writer's znode for a reader's: how far it has come, and what answers it.
+//! The exchange of a writer's znode for a reader's: its steps, and its answers.
 
 use thiserror::Error;
 
@@ -13,7 +13,7 @@ use crate::nominee::mismatch;
 use crate::outcome::NominationError;
 use crate::ticket::Ticket;
 
-/// A contender cannot go on as a reader.
+/// Why a contender cannot continue as a reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
 #[non_exhaustive]
 pub enum DowngradeRefused {
@@ -23,7 +23,7 @@ pub enum DowngradeRefused {
     /// It is a reader, or about to become one.
     #[error("the lock is held as a reader")]
     AlreadyShared,
-    /// A writer of this format cannot become a reader, or there are no readers in it.
+    /// A writer of this format cannot become a reader, or the format has no readers.
     #[error("a holder cannot go on as a reader in {0:?}")]
     Format(Format),
 }
@@ -33,7 +33,7 @@ pub enum DowngradeRefused {
 pub(super) struct Exchange {
     pub(super) reader: CandidateName,
     pub(super) step: Step,
-    /// At which step the last request was sent.
+    /// The step at which the last request was sent.
     pub(super) sent: Step,
 }
 
@@ -43,15 +43,15 @@ pub(super) enum Step {
     Asked,
     /// The transaction is in flight.
     Commit,
-    /// It is in doubt. A barrier first: a server that lags would show the writer's znode, and the writer
-    /// would go on beside readers.
+    /// It is in doubt. A barrier comes first: a server that is behind would show the writer's
+    /// znode, and the writer would go on beside readers.
     Barrier,
     /// The reader's znode is looked for.
     Find,
     /// It was applied: the reader's znode is read, and watched.
     Verify,
-    /// The contender leaves with the transaction in doubt. The writer's znode goes first, so that what
-    /// is in doubt can no longer be applied; then the reader's.
+    /// The contender leaves with the transaction in doubt. The writer's znode goes first, so that a
+    /// doubtful transaction can no longer be applied; then the reader's.
     Retract,
 }
 

@@ -1,17 +1,17 @@
-//! What a contender makes of requests to let go.
+//! Requests to release, as a contender handles them.
 
 use super::revocation::{Heard, Shown};
 use super::{Lock, LockNotice};
 use crate::format::Revocation;
 
 impl Lock {
-    /// Whether this contender is asked to let go, by what it last read of its own znode.
+    /// Returns whether this contender is asked to release, by the last read of its znode.
     pub fn is_revoke_requested(&self) -> bool {
         self.heard != Heard::Nothing
     }
 
-    /// Tells of a request once. One that comes to light with something else that is to be told is read
-    /// again: it is told by that.
+    /// Reports a request once. If another report comes with the same event, the contender reads its
+    /// znode again, and reports the request then.
     pub(super) fn heed(
         &mut self,
         shown: Option<Shown>,

@@ -1,31 +1,31 @@
-//! Requests to let go, which are written in place of the data of a contender's znode.
+//! Requests to release, which replace the data of a contender's znode.
 
 use crate::event::{Event, Reply};
 use crate::id::Version;
 use crate::ticket::Ticket;
 
-/// The data that asks a contender to let go: that of Curator's `Revoker`.
+/// The data that asks a contender to release: that of Curator's `Revoker`.
 pub const REVOKE_REQUEST: &[u8] = b"__REVOKE__";
 
-/// The same, as ZooKeeper's page on recipes has it.
+/// The same request, as on ZooKeeper's page on recipes.
 const UNLOCK: &[u8] = b"unlock";
 
-/// Whether a znode with this data and version asks its contender to let go. What the znode was created
-/// with is no request, whatever it says.
+/// Returns whether a znode with this data and version asks its contender to release. The data of
+/// its creation are no request, whatever they are.
 pub fn is_revoke_request(data: &[u8], version: Version) -> bool {
     version != Version::new(0) && (data == REVOKE_REQUEST || data == UNLOCK)
 }
 
-/// What was told of requests at the own znode.
+/// The last report of a request at the contender's znode.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) enum Heard {
     #[default]
     Nothing,
-    /// That written with this version.
+    /// The request that was written with this version.
     Request(Version),
 }
 
-/// What a read shows that may be one of the own znode.
+/// A read that may be of the contender's znode.
 #[derive(Clone, Copy)]
 pub(super) struct Shown {
     pub(super) ticket: Ticket,

@@ -1,4 +1,4 @@
-//! From wanting a znode to having one: over lost replies, ghosts, and others of the same name.
+//! Joining: creates a znode, over lost replies, ghosts, and other znodes of the same name.
 
 use super::options::{MemberOptions, NameOrigin, WhenTaken};
 use super::request::Request;
@@ -11,10 +11,10 @@ use crate::id::{SessionId, Version};
 use crate::policy::ElectionNode;
 use crate::ticket::Ticket;
 
-/// How often the node is created for one join: another client may delete it again.
+/// How often to create the node for one join: another client may delete it again.
 const ROUNDS: u8 = 3;
 
-/// What a member that joins knows besides.
+/// Other knowledge of a member that joins.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Joiner {
     pub(super) options: MemberOptions,
@@ -22,7 +22,7 @@ pub(super) struct Joiner {
     pub(super) former: Former,
 }
 
-/// The stage that follows, and what there is to tell.
+/// The next stage, and the notice, if there is one.
 pub(super) type Next = (Stage, Option<MemberNotice>);
 
 impl Joining {
@@ -87,7 +87,7 @@ impl Joining {
         }
     }
 
-    /// A znode has the name.
+    /// Handles another znode with the name.
     fn found(self, ticket: Ticket, stat: Stat, joiner: Joiner) -> Next {
         let owner = NameOwner::of(stat);
         if joiner.session.is_some() && stat.owner == joiner.session {

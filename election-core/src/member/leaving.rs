@@ -1,4 +1,4 @@
-//! From having a znode, or perhaps having one, to having none.
+//! Leaving: removes a znode that exists, or may exist.
 
 use super::options::NameOrigin;
 use super::request::Request;
@@ -28,7 +28,7 @@ impl Leaving {
                     end => end,
                 });
             }
-            // Whose znode there is, if there is one, the look tells: behind this reply.
+            // The look shows the owner of a znode, if there is one: it comes behind this reply.
             (Request::Create, _)
             | (Request::Barrier, Ok(Reply::BarrierPassed))
             | (Request::Delete, Err(Failure::BadVersion)) => Leave::Look,

@@ -1,4 +1,4 @@
-//! How a member joins, and what it does where more than one way is right.
+//! Options of a member.
 
 use crate::policy::ElectionNode;
 
@@ -7,28 +7,28 @@ use crate::policy::ElectionNode;
 pub struct MemberOptions {
     /// Where its name comes from.
     pub name: NameOrigin,
-    /// What follows when another znode has its name.
+    /// What happens if another znode has its name.
     pub when_taken: WhenTaken,
-    /// What follows when another client deletes its znode.
+    /// What happens when another client deletes its znode.
     pub when_evicted: WhenEvicted,
-    /// What follows when the group's node does not exist.
+    /// What happens if the group's node does not exist.
     pub node: ElectionNode,
 }
 
-/// Where the name of a member comes from, which decides what may be deleted.
+/// Where the name of a member comes from. It decides what may be deleted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum NameOrigin {
-    /// It holds random digits that no other member has: any znode of this name is the member's own, of
-    /// an earlier session, and is deleted.
+    /// The name has random digits that no other member has. So any znode of this name is the
+    /// member's own, from an earlier session, and is deleted.
     Random,
-    /// The user chose it: a znode of this name that another session owns may be another member's, and
-    /// is never deleted. No server deletes by the owner, so one of an earlier session is waited for,
-    /// too: it goes with that session.
+    /// The user chose the name. A znode of this name that another session owns may be another
+    /// member's, and is never deleted. No server deletes by owner, so the member also waits for its
+    /// own znode of an earlier session: it goes with that session.
     #[default]
     Given,
 }
 
-/// What follows when a znode of another session has the name of a member.
+/// What happens if a znode of another session has the name of a member.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum WhenTaken {
     /// The member waits until it goes.
@@ -38,12 +38,12 @@ pub enum WhenTaken {
     GiveUp,
 }
 
-/// What follows when another client deletes the znode of a member.
+/// What happens when another client deletes the znode of a member.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum WhenEvicted {
     /// It joins again.
     #[default]
     Rejoin,
-    /// It is over: [`MemberEnd::Evicted`](super::MemberEnd::Evicted).
+    /// It ends: [`MemberEnd::Evicted`](super::MemberEnd::Evicted).
     End,
 }

@@ -1,4 +1,4 @@
-//! What a member tells its user.
+//! Reports of a member.
 
 use thiserror::Error;
 
@@ -8,27 +8,27 @@ use crate::outcome::{Cause, Departure};
 
 const NO_AUTH: i32 = -102;
 
-/// How far a member has come.
+/// The progress of a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum MemberState {
     /// It has no znode yet, as far as is known.
     Joining,
     /// It waits for another znode of its name to go.
     Waiting(NameOwner),
-    /// Its znode stands, as far as is known.
+    /// Its znode exists, as far as is known.
     Joined(Token),
     /// It removes its znode.
     Leaving,
-    /// Over.
+    /// It has ended.
     Ended(MemberEnd),
 }
 
-/// What a znode lives by that has the name of a member and is not its own.
+/// What ends a znode that has the name of a member and is not its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum NameOwner {
     /// It is ephemeral, and goes with this session.
     Session(SessionId),
-    /// It is not ephemeral: it stays until it is deleted.
+    /// It is not ephemeral, and stays until it is deleted.
     Persistent,
 }
 
@@ -41,20 +41,20 @@ impl NameOwner {
     }
 }
 
-/// What changed for a member. Feeding an event gives at most one.
+/// A change for a member. An event gives at most one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum MemberNotice {
-    /// Its znode stands; the token is the `czxid`.
+    /// Its znode exists; the token is the `czxid`.
     Joined(Token),
-    /// Another znode has its name, and is waited for.
+    /// Another znode has its name. The member waits for its end.
     Taken(NameOwner),
-    /// Its znode has the data that was set last.
+    /// Its znode has the data that were set last.
     DataWritten,
-    /// The server refused that data; the znode stands with what it had.
+    /// The server refused those data; the znode keeps its earlier data.
     DataRefused(MemberFailure),
     /// Its znode is gone. It joins again.
     Lost(Cause),
-    /// It is over. Reported exactly once, and last.
+    /// It has ended. Reported exactly once, and last.
     Ended(MemberEnd),
 }
 
@@ -63,13 +63,13 @@ pub enum MemberNotice {
 pub enum MemberEnd {
     /// It was withdrawn.
     Left(Departure),
-    /// Another client deleted its znode, and it was not to join again:
+    /// Another client deleted its znode, and the member was not to join again:
     /// [`WhenEvicted::End`](super::WhenEvicted::End).
     Evicted,
-    /// Another znode has its name, and was not to be waited for:
+    /// Another znode has its name, and the member was not to wait:
     /// [`WhenTaken::GiveUp`](super::WhenTaken::GiveUp).
     Taken(NameOwner),
-    /// Something that joining again does not repair.
+    /// It failed in a way that joining again does not repair.
     Failed(MemberFailure),
 }
 
@@ -86,10 +86,10 @@ pub enum MemberFailure {
     /// The server refused, with this error code: no permission, a quota, failed authentication.
     #[error("the server refused a request of the member, with error code {0}")]
     Rejected(i32),
-    /// A reply does not decode, or is larger than what the driver keeps.
+    /// A reply does not decode, or is larger than the driver keeps.
     #[error("a reply cannot be read, or is larger than this client keeps")]
     UnreadableReply,
-    /// The driver answered a command with what belongs to another one.
+    /// The driver answered a command with the reply to another one.
     #[error("the reply does not belong to the request")]
     UnexpectedReply,
 }

@@ -1,8 +1,8 @@
 //! The rule of a contest with room for several: how many stand, and not which ones.
 //!
-//! Of those that stand at one moment the last one to have been created has seen all the others in the
-//! list that let it in, since it saw itself. So where each has seen no more than there is room for, no
-//! more than that are in.
+//! Consider the contenders that stand at one moment. The one that was created last has seen all the
+//! others in the list that let it in, since it saw itself. So if each has seen no more than there
+//! is room for, no more than that are in.
 
 use core::num::NonZeroU32;
 

@@ -1,4 +1,4 @@
-//! How a candidate, and a nomination, comes to its end.
+//! The end of a candidate, and of a nomination.
 
 use super::request::{Awaits, InFlight, Link, Request};
 use super::stage::{
@@ -70,9 +70,9 @@ impl Nominee {
         }
     }
 
-    /// Ends the leadership, and stands again: the candidate is deleted, and a new one is created, at the
-    /// end of the queue. It stands again whatever the policy says, for it has lost nothing. A nominee that
-    /// does not lead goes on as it is.
+    /// Ends the leadership, and stands again: the candidate is deleted, and a new one is created,
+    /// at the end of the queue. It stands again whatever the policy says, because it has lost
+    /// nothing. A nominee that does not lead goes on as it is.
     pub(super) fn step_down(&mut self) -> Option<Notice> {
         let Stage::Leading(leading) = &self.stage else {
             return None;
@@ -84,7 +84,7 @@ impl Nominee {
         Some(Notice::Lost(Cause::SteppedDown))
     }
 
-    /// Gives the place up for one at the end of the queue.
+    /// Gives up the place for one at the end of the queue.
     pub(super) fn stand_behind(&mut self) -> Option<Notice> {
         let Stage::Standing(Standing { own, .. }) = &self.stage else {
             return None;
@@ -107,7 +107,7 @@ impl Nominee {
         }
     }
 
-    /// The znode of a leaving candidate is gone.
+    /// Handles the end of a leaving candidate's znode.
     pub(super) fn departed(
         &mut self,
         afterwards: Afterwards,
@@ -124,7 +124,7 @@ impl Nominee {
         }
     }
 
-    /// The candidate is gone against the nominee's will.
+    /// Handles the loss of the candidate against the nominee's will.
     pub(super) fn lose(&mut self, cause: Cause) -> Option<Notice> {
         match (self.policy.on_loss, &self.stage) {
             (OnLoss::End, _) => Some(self.end(End::Lost(cause))),
@@ -148,7 +148,7 @@ impl Nominee {
         }
     }
 
-    /// The znode that this leaves behind is still to be deleted.
+    /// Fails. The znode that this leaves behind has still to be deleted.
     pub(super) fn fail(&mut self, error: NominationError) -> Notice {
         let cleanup = self.stage.leftover();
         self.fail_owing(error, cleanup)
@@ -167,9 +167,9 @@ impl Nominee {
         Notice::Ended(end)
     }
 
-    /// Any answer to the deletion of the own candidate settles it. Where there may be others, a search
-    /// goes on until a list shows none; what is refused on the way is asked again at the next look, or
-    /// on the next connection.
+    /// Handles an answer to a cleanup. Any answer to the deletion of the nominee's candidate
+    /// settles it. If there may be others, a search goes on until a list shows none. A refused
+    /// request is sent again at the next look, or on the next connection.
     pub(super) fn cleanup_answered(
         &mut self,
         session: SessionId,
@@ -213,7 +213,7 @@ impl Nominee {
         };
     }
 
-    /// With a new znode.
+    /// Stands again with a new znode.
     pub(crate) fn stand_again(&mut self) {
         self.incarnation = self.incarnation.next();
         self.steps = 0;

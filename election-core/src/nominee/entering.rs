@@ -1,4 +1,4 @@
-//! From wanting a candidate znode to having one, through lost replies.
+//! Entering: creates a candidate znode, through lost replies.
 
 use super::stage::{
     Afterwards, Cleanup, Entering, Entry, Intent, Leaving, Look, OwnWatch, Position, Stage,
@@ -73,7 +73,7 @@ impl Nominee {
         }
     }
 
-    /// What the contenders are below is missing, or what that is itself below.
+    /// Handles a missing parent of the contenders, or its missing parent.
     fn home_missing(&mut self) -> Option<Notice> {
         match self.contest.mode_of_home(self.policy.election_node) {
             Some(mode) => self.repair(Entry::CreateHome(mode)),
@@ -156,7 +156,7 @@ impl Nominee {
         }
     }
 
-    /// There is no own znode in this session.
+    /// Handles the case that this session has no znode of the nominee.
     pub(super) fn found_none(&mut self) -> Option<Notice> {
         match &self.stage {
             Stage::Entering(Entering { intent: Intent::Stand, .. }) => self.step(Entry::Create),
@@ -193,7 +193,7 @@ impl Nominee {
                 let ghost = suspect.condemned(ExpectedVersion::Exactly(stat.version));
                 self.step(Entry::Suspect(ghost))
             }
-            // Whosever it is: if it is the own one, another one is created after it.
+            // If it is the nominee's own znode, another one is created after it.
             Err(Failure::NoAuth) => {
                 let ghost = suspect.condemned(ExpectedVersion::Any);
                 self.step(Entry::Suspect(ghost))
@@ -203,7 +203,7 @@ impl Nominee {
         }
     }
 
-    /// Also for a ghost that a standing candidate met.
+    /// Handles the deletion of a ghost, also of one that a standing candidate met.
     pub(super) fn ghost_deletion_answered(
         &mut self,
         result: &Result<Reply<'_>, Failure>,
@@ -233,8 +233,8 @@ impl Nominee {
         }
     }
 
-    /// A participant that may create znodes can forge one under any nominee's id. To end for that would
-    /// end every nominee that it is done to.
+    /// Waits. A participant that may create znodes can forge one under any nominee's id; ending for
+    /// that would end every nominee that it is done to.
     pub(super) fn obstructed_by_own_name(&mut self) -> Option<Notice> {
         match &mut self.stage {
             Stage::Entering(entering) if self.contest.patience == Patience::Leaves => {

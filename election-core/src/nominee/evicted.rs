@@ -1,4 +1,4 @@
-//! The question whether the election is ended, of one whose znode another client has deleted.
+//! Asks whether the election is ended, after another client has deleted the nominee's znode.
 
 use super::home::Home;
 use super::request::Request;
@@ -12,7 +12,7 @@ pub(super) struct Evicted {
     pub(super) mark: &'static str,
 }
 
-/// What the nominee was by the znode that is gone.
+/// The role of the nominee by the znode that is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Was {
     Standing,
@@ -21,8 +21,8 @@ pub(super) enum Was {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Inquiry {
-    /// On another connection than the one that told of the deletion: its server may lag behind that, and
-    /// behind the mark, which was there before.
+    /// It makes a barrier on another connection than the one that reported the deletion: the server
+    /// may be behind that, and behind the mark, which was there before.
     Barrier,
     Look,
 }
@@ -35,7 +35,7 @@ impl Evicted {
         }
     }
 
-    /// The connection is lost.
+    /// Begins again after a lost connection.
     pub(super) const fn begin_anew(&mut self) {
         self.step = Inquiry::Barrier;
     }

@@ -1,5 +1,5 @@
-//! What a lock needs of its contender besides contending: to hear what is written to its own znode, and
-//! to exchange that znode for another one.
+//! The interface for locks: reports of writes to the contender's znode, and its exchange for
+//! another one.
 
 use super::Nominee;
 use super::foreign::TombstoneWatch;
@@ -15,7 +15,7 @@ use crate::outcome::{Cause, NominationError, Notice};
 use crate::ticket::Ticket;
 
 impl Nominee {
-    /// Whether the read with this ticket has verified the own znode, and watches it.
+    /// Returns whether the read with this ticket has verified the nominee's znode, and watches it.
     pub(crate) fn is_watched_by(&self, ticket: Ticket) -> bool {
         match &self.stage {
             Stage::Standing(Standing { own_watch, .. }) => {
@@ -26,7 +26,7 @@ impl Nominee {
         }
     }
 
-    /// Has a holder read its own znode once more.
+    /// Makes a holder read its own znode once more.
     pub(crate) fn read_own_again(&mut self) {
         if let Stage::Leading(leading) = &mut self.stage {
             leading.watch = LeaderWatch::Due;
@@ -34,8 +34,8 @@ impl Nominee {
         }
     }
 
-    /// The ticket of a request of the lock's, unless another request is in flight or there is no link:
-    /// its reply is the lock's.
+    /// Returns the ticket of a request of the lock, unless another request is in flight or there is
+    /// no link. The reply is the lock's.
     pub(crate) fn ask(&mut self) -> Option<Ticket> {
         let Link::Up { awaits: awaits @ Awaits::Nothing, .. } = &mut self.link else {
             return None;
@@ -46,7 +46,8 @@ impl Nominee {
         Some(ticket)
     }
 
-    /// The session in which the request with this ticket is in flight, if it was the lock's.
+    /// Returns the session in which the request with this ticket is in flight, if it was the
+    /// lock's.
     pub(crate) fn asked_by_lock(&self, ticket: Ticket) -> Option<SessionId> {
         match self.link.awaiting(ticket) {
             Some((session, InFlight { request: Request::OfLock, .. })) => Some(session),
@@ -54,7 +55,7 @@ impl Nominee {
         }
     }
 
-    /// Counts a create, which a lock asks for: no two have one name.
+    /// Counts a create of the lock: no two have one name.
     pub(crate) fn count_attempt(&mut self) -> u32 {
         let attempt = self.attempts;
         self.attempts = self.attempts.wrapping_add(1);
@@ -71,7 +72,7 @@ impl Nominee {
         self.stage = Stage::Leading(Leading { own, token, watch, tombstone, tenure, mark });
     }
 
-    /// Of one that leaves: it is this znode that is to be deleted.
+    /// Makes a leaving contender delete this znode.
     pub(crate) fn leave_by(&mut self, znode: CandidateName) {
         if let Stage::Leaving(Leaving { own, .. }) = &mut self.stage {
             *own = znode;
@@ -83,7 +84,7 @@ impl Nominee {
         self.lose(Cause::Evicted)
     }
 
-    /// Ends for want of an answer, with znodes left behind that are to be found.
+    /// Fails without an answer, with znodes left behind that have to be found.
     pub(crate) fn fail_to_exchange(&mut self, error: NominationError) -> Notice {
         self.fail_owing(error, Cleanup::Find(Find::Barrier))
     }

@@ -1,11 +1,11 @@
-//! What is no candidate, and keeps a nominee from leading all the same: sequential children of another
-//! format, and the sign that the election is over.
+//! Children that are not candidates and still keep a nominee from leading: sequential children of
+//! another format, and the sign that the election is over.
 //!
-//! Contenders of two formats do not see each other. One that finds the way free among its own kind may
-//! lead beside one of another kind. So before it leads it looks at each foreign sequential child that its
-//! list shows, and waits while one is ephemeral and another session's. Without such a child that costs no
-//! request. One that appears while the nominee leads, or is the heir, is found at the next promotion or
-//! look.
+//! Contenders of two formats do not see each other. A contender that finds the way free among its
+//! own kind could lead beside one of another kind. So before it leads it looks at each foreign
+//! sequential child in its list, and waits while one is ephemeral and another session's. Without
+//! such a child that costs no request. A child that appears while the nominee leads, or is the
+//! heir, is found at the next promotion or look.
 
 use super::contest::Contest;
 use super::home::Home;
@@ -24,22 +24,22 @@ pub(super) struct ForeignChild {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum ForeignWatch {
-    /// Whose it is, is still to be read.
+    /// Its owner has still to be read.
     Unset,
-    /// It is ephemeral, and another session's: its end is waited for.
+    /// It is ephemeral, and another session's: the nominee waits for its end.
     Armed(Ticket),
-    /// It leads nothing. The next one is looked for, in a new list.
+    /// It leads nothing. The nominee looks for the next one, in a new list.
     Passed,
 }
 
-/// Whether something may keep a nominee from leading once its predecessor is gone.
+/// Whether another child may keep a nominee from leading once its predecessor is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Strangers {
     None,
     Possible,
 }
 
-/// The watch on the sign that the election is over, which a leader has in formats that know one.
+/// The watch on the sign that the election is over. A leader has it in formats with such a sign.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum TombstoneWatch {
     None,
@@ -47,7 +47,7 @@ pub(super) enum TombstoneWatch {
     Armed { name: &'static str, ticket: Ticket },
 }
 
-/// What a list shows besides candidates.
+/// The children in a list besides candidates.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Others<'a> {
     /// The first foreign sequential child, by name.
@@ -90,7 +90,7 @@ impl TombstoneWatch {
         matches!(self, Self::Armed { ticket: armed, .. } if *armed == ticket)
     }
 
-    /// The watch is gone.
+    /// Notes that the watch is gone.
     pub(super) fn renew(&mut self) {
         if let Self::Armed { name, .. } = *self {
             *self = Self::Due { name };

@@ -78,7 +78,7 @@ impl Home {
         Op::Read { znode: self.znode(name), watch }
     }
 
-    /// Shows whose it is without permission to read it.
+    /// Shows the owner without permission to read the znode.
     pub(super) const fn exists(self, name: Name<'_>, watch: Watch) -> Op<'_> {
         Op::Exists { znode: self.znode(name), watch }
     }

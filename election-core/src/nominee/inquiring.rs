@@ -1,4 +1,5 @@
-//! What follows once another client has deleted the own znode: that may have been the end of the election.
+//! After another client has deleted the nominee's znode, which may have been the end of the
+//! election.
 
 use super::evicted::{Evicted, Inquiry, Was};
 use super::stage::Stage;
@@ -8,8 +9,8 @@ use crate::outcome::{Cause, End, Notice};
 use crate::policy::OnLoss;
 
 impl Nominee {
-    /// The own znode is gone, since another client has deleted it. A leadership ends at once; whether the
-    /// nominee stands again depends on whether the election was ended.
+    /// Handles the deletion of the nominee's znode by another client. A leadership ends at once;
+    /// the nominee stands again unless the election was ended.
     pub(super) fn evict(&mut self) -> Option<Notice> {
         let cause = Cause::Evicted;
         let Some(mark) = self.contest.end_mark() else {
@@ -57,7 +58,8 @@ impl Nominee {
 }
 
 impl OnLoss {
-    /// Whether the loss of the znode ends the nomination, whatever is heard of the election.
+    /// Returns whether the loss of the znode ends the nomination, whatever the state of the
+    /// election.
     pub(super) const fn ends_after(self, was: Was) -> bool {
         match (self, was) {
             (Self::End, _) | (Self::StandUntilElected, Was::Leading) => true,

@@ -1,4 +1,4 @@
-//! What the link, the session and the lease do to a nomination.
+//! Changes of the link, the session and the lease.
 
 use super::Nominee;
 use super::request::{Awaits, InFlight, Link, Request};
@@ -22,7 +22,8 @@ impl Nominee {
         notice
     }
 
-    /// Nothing that was asked for is known to have happened, and no watch stands.
+    /// Handles a lost link: requests in flight may or may not have been executed, and no watch is
+    /// set.
     pub(super) fn disconnected(&mut self) -> Option<Notice> {
         let Link::Up { session, awaits } = self.link else {
             return None;
@@ -91,8 +92,8 @@ impl Nominee {
         }
     }
 
-    /// The old znode goes before a new one is created, so that the queue is never longer than its
-    /// nominees, and the next token is greater.
+    /// Handles a lapsed lease. The old znode goes before a new one is created, so the queue is
+    /// never longer than its nominees, and the next token is greater.
     pub(super) fn lease_lapsed(&mut self) -> Option<Notice> {
         let Stage::Leading(leading) = &self.stage else {
             return None;
@@ -111,7 +112,8 @@ impl Nominee {
     }
 }
 
-/// A create that was sent is in doubt, and so is all that was learned about an earlier one.
+/// Returns the step after a lost link: a create that was sent is in doubt, and so is all knowledge
+/// of an earlier one.
 fn after_loss(step: &Entry, awaits: Awaits) -> Entry {
     match step {
         Entry::Create => match awaits {

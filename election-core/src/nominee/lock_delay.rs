@@ -1,11 +1,11 @@
-//! The lock delay: what a leader leaves beside the election node, so that the next one knows whether it has
-//! said that it ended.
+//! The lock delay: a leader leaves a mark beside the election node, which shows the next leader
+//! whether it has confirmed its end.
 //!
-//! A nominee does not see why its predecessor's znode went: it resigned, or its session died. So a leader
-//! writes a mark before its leadership begins, in one transaction with a check of its own znode, and deletes
-//! it in the transaction that deletes that znode. A nominee that finds another leader's mark lets the delay
-//! pass before it replaces it by its own. Its server has applied what it was promoted by, and so the mark,
-//! which was there before.
+//! A nominee does not see why its predecessor's znode went: it resigned, or its session died. So a
+//! leader writes a mark before its leadership begins, in one transaction with a check of its own
+//! znode, and deletes it in the transaction that deletes that znode. A nominee that finds another
+//! leader's mark lets the delay pass before it replaces the mark by its own. Its server has applied
+//! the change that promoted it, and so the mark, which was there before.
 
 use core::time::Duration;
 
@@ -18,20 +18,20 @@ use crate::id::Version;
 use crate::outcome::{Departure, NominationError, Notice};
 
 impl Leading {
-    /// That of the leadership's clean end.
+    /// Returns the mark that a clean end of the leadership deletes.
     pub(super) fn mark_to_be_deleted(&self, link: Link) -> Option<Version> {
         self.mark.to_be_deleted(link)
     }
 }
 
 impl Nominee {
-    /// What follows the path of the election in the path of the mark of a leader with a
+    /// The suffix that makes the path of the mark from that of the election, for leaders with a
     /// [lock delay](crate::Policy::lock_delay).
     pub const LOCK_DELAY_MARK: &'static str = SUFFIX;
 
-    /// How long the nominee is to wait until the leadership begins, from the moment at which this is more
-    /// than nothing: the leader before it has not said that it ended. When that time has passed, it is to
-    /// be fed [`Event::Deadline`](crate::Event::Deadline).
+    /// Returns how long the nominee has to wait until the leadership begins, from the moment at
+    /// which this is not `None`: the leader before it has not confirmed that it ended. Feed
+    /// [`Event::Deadline`](crate::Event::Deadline) when that time has passed.
     pub(super) fn lock_delay(&self) -> Option<Duration> {
         let Stage::Leading(Leading { mark: Mark::OfAnother(_), .. }) = &self.stage else {
             return None;
@@ -39,15 +39,15 @@ impl Nominee {
         Some(self.policy.lock_delay)
     }
 
-    /// What the leader has begun may go on after its end: whenever the leadership ends, the next leader
-    /// lets the lock delay pass.
+    /// Notes that the leader's work may go on after its end: whenever the leadership ends, the next
+    /// leader lets the lock delay pass.
     pub fn end_uncleanly(&mut self) {
         if let Stage::Leading(Leading { mark: mark @ Mark::Own(_), .. }) = &mut self.stage {
             *mark = Mark::Kept;
         }
     }
 
-    /// The lock delay of one that waits for it; one that leads steps down.
+    /// Handles the end of the lock delay for a nominee that waits for it; makes a leader step down.
     pub(super) fn deadline_passed(&mut self) -> Option<Notice> {
         let Stage::Leading(Leading { mark, token, .. }) = &mut self.stage else {
             return None;
@@ -68,7 +68,7 @@ impl Nominee {
         };
         let Mark::Unread(delay) = *mark else { return None };
         let (found, notice) = match (result, delay) {
-            // A write whose reply was lost, or the leadership is that of an earlier process.
+            // The reply to this write was lost, or the leadership is that of an earlier process.
             (Ok(Reply::Read { stat, data }), _) if *data == text(*token).as_bytes() => {
                 (Mark::Own(stat.version), Some(Notice::Elected(*token)))
             }

@@ -1,13 +1,14 @@
-//! How many stand before a nominee, for its user: no step of the machine depends on it.
+//! How many candidates stand before a nominee, for its user. No step of the machine depends on it.
 
 use core::hash::{Hash, Hasher};
 
-/// How many candidates stood before a nominee when it last learned that.
+/// How many candidates stood before a nominee, by its last knowledge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rank {
-    /// How many: none before the one that leads, or is about to.
+    /// How many: none before the leader, or the next one.
     pub ahead: u32,
-    /// How often the nominee has learned it. The same number again: nothing was learned since.
+    /// How often the nominee has learned it. If the number is the same again, nothing was learned
+    /// since.
     pub learned: u32,
 }
 

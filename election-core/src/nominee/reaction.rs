@@ -1,14 +1,14 @@
-//! What an event leads to, and what an unfitting reply means.
+//! Results of events, and the meaning of unfitting replies.
 
 use crate::event::{Failure, Reply, Stat};
 use crate::id::SessionId;
 use crate::outcome::{NominationError, Notice};
 
-/// What a transition leads to, besides the command that follows from the new state.
+/// The result of a transition, besides the command that follows from the new state.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Reaction<'a> {
     pub(crate) notice: Option<Notice>,
-    /// A znode to be deleted that is not in the state: its deletion is commanded once.
+    /// A znode outside of the state: its deletion is commanded once.
     pub(crate) discard: Option<&'a str>,
 }
 
@@ -24,7 +24,8 @@ impl From<Option<Notice>> for Reaction<'_> {
     }
 }
 
-/// What a reply means that does not fit its request, or a failure that the request does not expect.
+/// Returns the error of a reply that does not fit its request, or of a failure that the request
+/// does not expect.
 pub(crate) fn mismatch(result: &Result<Reply<'_>, Failure>) -> NominationError {
     match result {
         Err(Failure::Rejected(code)) => NominationError::Rejected(*code),
@@ -37,7 +38,7 @@ pub(crate) fn mismatch(result: &Result<Reply<'_>, Failure>) -> NominationError {
 /// The error code of [`Failure::NoAuth`].
 const NO_AUTH: i32 = -102;
 
-/// Whether an own znode that was read is the one that this session created.
+/// Returns whether a znode that was read is the one that this session created.
 pub(super) fn is_owned(stat: &Stat, session: SessionId) -> bool {
     stat.owner == Some(session)
 }

@@ -1,9 +1,9 @@
-//! What is in flight: at most one request, and only while the link is up.
+//! The request in flight: at most one, and only while the link is up.
 
 use crate::id::SessionId;
 use crate::ticket::Ticket;
 
-/// What a command was sent for. The data of the command is in the state that asked for it.
+/// The purpose of a command. The data of the command is in the state that asked for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Request {
     Create,
@@ -12,7 +12,7 @@ pub(super) enum Request {
     Barrier,
     Search,
     ReadFound,
-    /// Of a contender that may be the own znode: its name does not tell.
+    /// Inspects a contender that may be the nominee's own; the name does not show it.
     InspectFound,
     DeleteGhost,
     ReadOwn,
@@ -25,14 +25,14 @@ pub(super) enum Request {
     ReadPredecessor,
     DeleteOwn,
     BarrierBeforeEnd,
-    /// Of one whose znode another client has deleted.
+    /// Looks for the sign of the end, after another client has deleted the nominee's znode.
     LookForEnd,
-    /// What a leader leaves for the next one.
+    /// Reads the mark that the last leader has left.
     ReadMark,
     WriteMark,
     DeleteOwnAndMark,
     CleanUp,
-    /// What the lock asks for that it contends for.
+    /// Belongs to the lock that contends.
     OfLock,
 }
 
@@ -42,12 +42,12 @@ pub(super) struct InFlight {
     pub(super) request: Request,
 }
 
-/// What has to come before the next request is sent.
+/// What has to happen before the next request is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Awaits {
     Nothing,
     Answer(InFlight),
-    /// The server did not look at the last request: it is asked again at the next look.
+    /// The server did not handle the last request; it is sent again at the next look.
     Look,
 }
 
@@ -69,7 +69,7 @@ impl Link {
         matches!(self, Self::Up { .. })
     }
 
-    /// The session, once there is one.
+    /// Returns the session, once there is one.
     pub(super) fn session(self) -> Option<SessionId> {
         match self {
             Self::Unconnected => None,
@@ -77,14 +77,14 @@ impl Link {
         }
     }
 
-    /// Lets a request be sent again that the server did not look at.
+    /// Allows to send again a request that the server did not handle.
     pub(super) fn ask_again(&mut self) {
         if let Self::Up { awaits: awaits @ Awaits::Look, .. } = self {
             *awaits = Awaits::Nothing;
         }
     }
 
-    /// Awaits the reply to a read of the own znode no longer: what it tells is of no use any more.
+    /// Stops waiting for a read of the nominee's znode: the reply is of no more use.
     pub(super) fn abandon_own_read(&mut self) {
         if let Self::Up { awaits, .. } = self
             && let Awaits::Answer(InFlight { request: Request::ReadOwn, .. }) = awaits
@@ -93,7 +93,7 @@ impl Link {
         }
     }
 
-    /// What awaits the reply with this ticket.
+    /// Returns what waits for the reply with this ticket.
     pub(super) fn awaiting(self, ticket: Ticket) -> Option<(SessionId, InFlight)> {
         match self {
             Self::Up { session, awaits: Awaits::Answer(in_flight) }

@@ -1,4 +1,4 @@
-//! The own znode's place in the queue, and its watch.
+//! The place of the nominee's znode in the queue, and its watch.
 
 use super::foreign::{ForeignChild, ForeignWatch, TombstoneWatch};
 use super::mark::Mark;
@@ -19,11 +19,11 @@ use crate::place::{Place, Remaining};
 use crate::ticket::Ticket;
 
 impl Nominee {
-    /// How many candidates stood before the own one when the nominee last learned that: by its last list,
-    /// or by the end of the last one before it. `None` where the present candidate has no place yet.
+    /// Returns how many candidates stood before the nominee's, by its last list, or since the end
+    /// of the last one before it. `None` if the present candidate has no place yet.
     ///
-    /// A follower lists seldom, so most candidates ahead of it go without its notice. All children of the
-    /// election node that have a lower number are counted.
+    /// A follower seldom lists, so most candidates ahead of it go unnoticed. All children of the
+    /// election node with a lower number count.
     pub fn rank(&self) -> Option<Rank> {
         let rank = self.rank.get();
         match &self.stage {
@@ -35,7 +35,8 @@ impl Nominee {
         }
     }
 
-    /// Also the leader's way back from a lost link, and to a new watch after its data changed.
+    /// Handles the read of the nominee's znode; also the leader's after a lost link, or for a new
+    /// watch after its data changed.
     pub(super) fn own_read_answered(
         &mut self,
         session: SessionId,
@@ -162,8 +163,8 @@ impl Nominee {
         }
     }
 
-    /// By an own znode that was verified on this connection. Where the reply to its creation did that, the
-    /// watch follows, and is not waited for: the list has just shown the znode.
+    /// Leads, by a znode that was verified on this connection. If the reply to its creation
+    /// verified it, the watch follows later: the list has just shown the znode.
     pub(super) fn lead(&mut self) -> Option<Notice> {
         let Stage::Standing(Standing { own, own_watch, .. }) = &self.stage else {
             return None;
@@ -256,7 +257,7 @@ impl Nominee {
         }
     }
 
-    /// Looks for what a lost event would have told.
+    /// Looks for changes that a lost event would have reported.
     pub(super) fn look(&mut self) {
         match &mut self.stage {
             Stage::Standing(Standing { position: Position::Behind(behind), look, .. }) => {

@@ -1,4 +1,4 @@
-//! What a nominee does about foreign children, and about the sign that the election is over.
+//! How a nominee handles foreign children, and the sign that the election is over.
 
 use super::foreign::{ForeignChild, ForeignWatch, TombstoneWatch};
 use super::stage::{Afterwards, LeaderWatch, Leading, Leaving, Position, Stage, Standing};
@@ -10,8 +10,8 @@ use crate::outcome::{End, Notice, Obstacle};
 use crate::ticket::Ticket;
 
 impl Nominee {
-    /// Once for each that comes to be the first by name. A name that is too long to be kept is told of
-    /// where it is in the way.
+    /// Reports a foreign child, once for each that becomes the first by name. A name that is too
+    /// long to be kept is reported if it is in the way.
     pub(super) fn report_foreign(&mut self, first: Option<&str>) -> Option<Notice> {
         let known = self.foreign.as_ref().map(ChildName::as_str);
         if known == first {
@@ -21,7 +21,7 @@ impl Nominee {
         self.foreign.is_some().then_some(Notice::ForeignChild)
     }
 
-    /// The way is free but for this one.
+    /// Handles a foreign child that alone is in the way.
     pub(super) fn meet_foreign(&mut self, name: &str, report: Option<Notice>) -> Option<Notice> {
         let Stage::Standing(Standing { own, position, .. }) = &mut self.stage else {
             return None;
@@ -96,13 +96,13 @@ impl Nominee {
         }
     }
 
-    /// The election is over for all: a leader leads no longer, and its znode goes.
+    /// Ends the election for this nominee: a leader leads no longer, and its znode goes.
     pub(super) fn conclude(&mut self) -> Notice {
         let cleanup = self.stage.leftover();
         self.end_owing(End::ElectionEnded, cleanup)
     }
 
-    /// What the watches of a leader tell.
+    /// Handles changes of a leader's watches.
     pub(super) fn leader_changed(&mut self, ticket: Ticket, change: Change) -> Option<Notice> {
         let Stage::Leading(Leading { watch, tombstone, .. }) = &mut self.stage else {
             return None;

@@ -1,8 +1,8 @@
-//! Finding the own znode by its owner, in formats whose names do not tell it from others.
+//! Finds the nominee's znode by its owner, in formats with names that do not distinguish it.
 //!
-//! A session has one contender at the node, so the znode that this session owns is the own one. The
-//! contenders are looked at from the highest number down, since the own one was created last. Those that
-//! are no younger than a znode that the nominee had before end the search.
+//! A session has one contender at the node, so the znode that this session owns is the nominee's.
+//! The search goes from the highest number down, since the nominee's own was created last. A
+//! contender that is no younger than an earlier znode of the nominee ends the search.
 
 use super::stage::{Cleanup, Entering, Entry, OwnWatch, Stage, Suspect};
 use super::{Contest, Nominee, is_owned, mismatch};
@@ -14,7 +14,7 @@ use crate::id::{NomineeId, SessionId, Token};
 use crate::name::ChildName;
 use crate::outcome::{NominationError, Notice};
 
-/// What is looked for in a list.
+/// The znode that a search looks for in a list.
 #[derive(Clone, Copy)]
 pub(super) struct Search {
     id: NomineeId,
@@ -23,11 +23,11 @@ pub(super) struct Search {
     prefix: CandidatePrefix,
 }
 
-/// What a list shows first.
+/// The first match in a list.
 pub(super) enum Found {
-    /// The name has the own id.
+    /// A name with the nominee's id.
     Own(ChildName),
-    /// The name may be the own one.
+    /// A name that may be the nominee's.
     Unnamed(ChildName),
 }
 
@@ -55,7 +55,7 @@ impl Search {
         found.max_by(|one, other| self.rank(one).cmp(&self.rank(other))).and_then(ChildName::new)
     }
 
-    /// Numbers that recur were given last.
+    /// Orders names: numbers that recur were given last.
     fn rank(self, name: &str) -> (u32, &str) {
         match self.contest.format.child(name) {
             Child::Contender { sequence, .. } => (sequence.get(), name),
@@ -70,7 +70,7 @@ impl Nominee {
         Search { id, contest, prefix: contest.prefix((id, self.attempts), session) }
     }
 
-    /// The nominee has, or had, a znode with this token.
+    /// Notes that the nominee has, or had, a znode with this token.
     pub(super) fn knows(&mut self, token: Token) {
         if !self.contest.has_ids() {
             self.newest = token;

@@ -1,4 +1,4 @@
-//! What an observer tells its user.
+//! Reports of an observer.
 
 use thiserror::Error;
 
@@ -8,17 +8,17 @@ use crate::name::CandidateName;
 
 const NO_AUTH: i32 = -102;
 
-/// What an observer has seen last. Each was the case at one moment, and they come in their order.
+/// The last observation. Each was true at one moment, and they come in order.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Observed<D> {
-    /// There is none: no candidate stands, or the mark is not there.
+    /// No candidate stands, or the mark does not exist.
     Absent,
-    /// There is this one.
+    /// This candidate leads, or this is the mark.
     Present(Present<D>),
-    /// There is one, but it may not be read, or its name is longer than 64 bytes. It is looked for again
-    /// at each [`Event::Look`](crate::Event::Look).
+    /// There is one, but it may not be read, or its name is longer than 64 bytes. The observer
+    /// looks again at each [`Event::Look`](crate::Event::Look).
     Hidden,
-    /// The observer sees no more.
+    /// The observer has ended.
     Ended(ObserverEnd),
 }
 
@@ -27,7 +27,7 @@ pub enum Observed<D> {
 pub struct Present<D> {
     /// The name of the candidate; a mark has none.
     pub candidate: Option<CandidateName>,
-    /// Its `czxid`: of a candidate, the token that it leads with.
+    /// Its `czxid`: for a candidate, the token with which it leads.
     pub token: Token,
     /// The version of its data.
     pub version: Version,
@@ -37,12 +37,12 @@ pub struct Present<D> {
     pub data: D,
 }
 
-/// Why an observer sees no more.
+/// Why an observer ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ObserverEnd {
     /// It was withdrawn.
     Withdrawn,
-    /// Something that asking again does not repair.
+    /// It failed in a way that trying again does not repair.
     Failed(ObserverFailure),
 }
 
@@ -53,10 +53,10 @@ pub enum ObserverFailure {
     /// The server refused, with this error code: failed authentication, say.
     #[error("the server refused a request of the observer, with error code {0}")]
     Rejected(i32),
-    /// A reply does not decode, or is larger than what the driver keeps.
+    /// A reply does not decode, or is larger than the driver keeps.
     #[error("a reply cannot be read, or is larger than this client keeps")]
     UnreadableReply,
-    /// The driver answered a command with what belongs to another one.
+    /// The driver answered a command with the reply to another one.
     #[error("the reply does not belong to the request")]
     UnexpectedReply,
 }

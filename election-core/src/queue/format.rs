@@ -1,4 +1,4 @@
-//! How the items of a queue are called.
+//! The names of a queue's items.
 
 use core::fmt::{self, Write as _};
 
@@ -6,20 +6,20 @@ use heapless::String;
 
 use crate::name::Sequence;
 
-/// What the name of a claim begins with, before the name of the item.
+/// The beginning of the name of a claim, before the name of the item.
 const CLAIMED: &str = "claimed-";
 
 /// Room for the longest name: `entry-100-2147483646`.
 pub(super) const ITEM: usize = 24;
-/// Room for that with what stands before it in the name of its claim.
+/// Room for the longest name of a claim.
 pub(super) const CLAIM: usize = ITEM + CLAIMED.len();
 
-/// How the items of a queue are called: a label, the priority where there is one, and the number that
-/// the server appends. Children of the queue's node that are called otherwise are no items.
+/// The format of the items' names: a label, the priority if there is one, and the server's number.
+/// Other children of the queue's node are not items.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct QueueFormat {
     label: &'static str,
-    /// Zero where the items have no priority.
+    /// Zero if the items have no priority.
     priority_digits: u8,
 }
 
@@ -34,37 +34,39 @@ pub struct PriorityError {
 }
 
 impl QueueFormat {
-    /// `queue-<number>`, as ZooKeeper's guide has it.
+    /// `queue-<number>`, as in ZooKeeper's guide.
     pub const fn guide() -> Self {
         Self { label: "queue-", priority_digits: 0 }
     }
 
-    /// `queue-YY-<number>`, as ZooKeeper's guide has it: the priority has two digits.
+    /// `queue-YY-<number>`, as in ZooKeeper's guide: the priority has two digits.
     pub const fn guide_with_priority() -> Self {
         Self { label: "queue-", priority_digits: 2 }
     }
 
-    /// `qn-<number>`, as ZooKeeper's `DistributedQueue` and Curator's `SimpleDistributedQueue` have it.
+    /// `qn-<number>`, as in ZooKeeper's `DistributedQueue` and Curator's `SimpleDistributedQueue`.
     pub const fn distributed_queue() -> Self {
         Self { label: "qn-", priority_digits: 0 }
     }
 
-    /// `entry-PPP-<number>`, as kazoo's `Queue` has it: the priority has three digits.
+    /// `entry-PPP-<number>`, as in kazoo's `Queue`: the priority has three digits.
     pub const fn kazoo() -> Self {
         Self { label: "entry-", priority_digits: 3 }
     }
 
-    /// Whether the items have a priority.
+    /// Returns whether the items have a priority.
     pub const fn has_priority(self) -> bool {
         self.priority_digits > 0
     }
 
-    /// Whether an item can be claimed. Not beside kazoo's `Queue`: it takes any child for an item.
+    /// Returns whether an item can be claimed. It cannot beside kazoo's `Queue`, which takes any
+    /// child for an item.
     pub(super) fn has_claims(self) -> bool {
         self != Self::kazoo()
     }
 
-    /// The greatest priority: that of the items which are taken last. Zero where there is none.
+    /// Returns the greatest priority: that of the items that are taken last. Zero if there are no
+    /// priorities.
     pub const fn greatest_priority(self) -> u16 {
         match self.priority_digits {
             0 => 0,
@@ -73,7 +75,7 @@ impl QueueFormat {
         }
     }
 
-    /// What the name of an item begins with, to which the server appends its number.
+    /// Returns the beginning of an item's name, to which the server appends its number.
     ///
     /// # Errors
     ///
@@ -86,8 +88,9 @@ impl QueueFormat {
         Ok(ItemPrefix { format: self, priority })
     }
 
-    /// The item of this name; `None` if the child is none, or has a number that the server gives more
-    /// than once: such a znode cannot be told from its successor, so no taker touches it.
+    /// Returns the item with this name; `None` if the child is not an item, or has a number that
+    /// the server gives more than once: such a znode cannot be told from its successor, so no taker
+    /// touches it.
     pub fn item(self, name: &str) -> Option<ItemName> {
         let rest = name.strip_prefix(self.label)?;
         let digits = usize::from(self.priority_digits);
@@ -102,7 +105,7 @@ impl QueueFormat {
         Some(ItemName { format: self, key: Key { priority, number } })
     }
 
-    /// The item that the child of this name is the claim of.
+    /// Returns the item that the child with this name claims.
     pub fn claimed(self, name: &str) -> Option<ItemName> {
         self.item(name.strip_prefix(CLAIMED)?)
     }
@@ -116,7 +119,7 @@ fn decimal(digits: &str) -> Option<u16> {
     digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok()).flatten()
 }
 
-/// What the name of an item begins with.
+/// The beginning of an item's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ItemPrefix {
     format: QueueFormat,
@@ -133,7 +136,7 @@ impl fmt::Display for ItemPrefix {
     }
 }
 
-/// What tells the items of a queue apart, in their order.
+/// The priority and the number, which distinguish the items of a queue, and order them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Key {
     priority: u16,
@@ -146,8 +149,8 @@ impl Key {
     }
 }
 
-/// The name of an item. Names of one queue are in the order in which items are taken: the lowest
-/// priority first, then the lowest number.
+/// The name of an item. The order of names is that in which items are taken: the lowest priority
+/// first, then the lowest number.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ItemName {
     format: QueueFormat,
@@ -155,12 +158,12 @@ pub struct ItemName {
 }
 
 impl ItemName {
-    /// Its priority; zero where items have none.
+    /// Returns its priority; zero if items have none.
     pub const fn priority(self) -> u16 {
         self.key.priority
     }
 
-    /// The number that the server gave.
+    /// Returns the server's number.
     pub const fn number(self) -> Sequence {
         self.key.number
     }
@@ -169,7 +172,7 @@ impl ItemName {
         self.key
     }
 
-    /// The name of the item, and that of its claim.
+    /// Returns the name of the item, and that of its claim.
     pub(super) fn texts(self) -> (String<ITEM, u8>, String<CLAIM, u8>) {
         let (mut item, mut claim) = (String::new(), String::new());
         // There is room: the longest label and priority were counted.

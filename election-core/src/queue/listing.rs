@@ -1,4 +1,5 @@
-//! What a taker learns of the queue from a list, and from what it reads: what there is, and whether it is its.
+//! Lists and reads of a taker: the items of the queue, and whether the queue has the taker's
+//! format.
 
 use super::machine::Told;
 use super::sibling::{SiblingQueue, Siblings};
@@ -31,7 +32,7 @@ impl<D: for<'a> From<&'a [u8]>, const N: usize> Taker<D, N> {
         }
     }
 
-    /// Whether what an earlier taker has left is as good as a list.
+    /// Decides whether the items of an earlier taker are as good as a list.
     pub(super) fn compared(&mut self, result: Result<Reply<'_>, Failure>) -> Told<D> {
         let origin = match result {
             Ok(Reply::Exists(Stat { token, arrivals, .. })) => Some(Origin { token, arrivals }),

@@ -1,4 +1,4 @@
-//! What a taker does about what happens.
+//! The transitions of a taker.
 
 use core::fmt::Write as _;
 use core::mem;
@@ -87,7 +87,7 @@ impl<D: for<'a> From<&'a [u8]>, const N: usize> Taker<D, N> {
         self.wake(Lists::Some);
     }
 
-    /// Claims go with their session.
+    /// Handles the end of the session; claims went with it.
     fn expired(&mut self) -> Told<D> {
         self.session = None;
         self.incarnation = self.incarnation.next();
@@ -293,7 +293,7 @@ impl<D: for<'a> From<&'a [u8]>, const N: usize> Taker<D, N> {
         }
     }
 
-    /// Another taker was faster.
+    /// Handles an item that another taker took first.
     fn missed(&mut self) -> Told<D> {
         self.window.miss();
         (self.competition, self.target) = (Competition::Noticed, None);
@@ -350,7 +350,7 @@ impl<D: for<'a> From<&'a [u8]>, const N: usize> Taker<D, N> {
         };
     }
 
-    /// The next item, or a list, or rest.
+    /// Chooses the next item, or a list, or rests.
     fn choose(&mut self) -> Told<D> {
         if self.will == Will::Leave {
             return self.end(TakerEnd::Withdrawn);
@@ -389,7 +389,7 @@ impl<D: for<'a> From<&'a [u8]>, const N: usize> Taker<D, N> {
         None
     }
 
-    /// What follows from the state.
+    /// Returns the output that follows from the state.
     pub(super) fn output(&mut self, notice: Told<D>) -> Output<'_, TakerNotice<D>> {
         if self.link != Link::Idle {
             return Output { command: None, notice };

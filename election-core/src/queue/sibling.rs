@@ -1,12 +1,12 @@
-//! Queues of other formats and libraries: their items do not mix with those of a taker.
+//! Queues of other formats and libraries. Their items do not mix with those of a taker.
 
 use thiserror::Error;
 
 use super::format::QueueFormat;
 use crate::name::Sequence;
 
-/// A queue of another format or library. A taker would wait beside its items, or take what is not as it
-/// was put.
+/// A queue of another format or library. A taker would wait beside its items, or take data in
+/// another form than they were put.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
 #[non_exhaustive]
 pub enum SiblingQueue {
@@ -25,7 +25,8 @@ pub enum SiblingQueue {
     /// Items of [`QueueFormat::kazoo`].
     #[error("items `entry-PPP-<number>`, those of kazoo's Queue")]
     Kazoo,
-    /// `entries` and `taken`. Its consumers claim an item beside it, which hinders no taker.
+    /// `entries` and `taken`. Its consumers claim an item beside it, which does not stop other
+    /// takers.
     #[error("kazoo's LockingQueue: take from it by kazoo alone")]
     KazooLocking,
     /// `queue-<number>`, with a frame around the data. Its consumers delete an item without one.
@@ -44,7 +45,7 @@ pub enum SiblingQueue {
     CuratorDelayOrId,
 }
 
-/// What a list shows of other queues.
+/// Other queues that a list shows.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Siblings {
     items_of: Option<SiblingQueue>,
@@ -103,13 +104,13 @@ impl SiblingQueue {
         }
     }
 
-    /// By the data of an item, where its name does not tell.
+    /// Recognises the queue by the data of an item, if its name does not show it.
     pub(super) fn of_data(own: QueueFormat, data: &[u8]) -> Option<Self> {
         (own == QueueFormat::guide() && is_framed(data)).then_some(Self::CuratorDistributed)
     }
 }
 
-/// Whether this is what Curator puts: a version, parts with their lengths, and the end.
+/// Returns whether the data have Curator's frame: a version, parts with their lengths, and the end.
 fn is_framed(data: &[u8]) -> bool {
     let Some(mut rest) = data.strip_prefix(&[0, 1, 0, 1]) else {
         return false;

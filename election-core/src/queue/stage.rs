@@ -1,4 +1,4 @@
-//! What a taker is about, and so what it asks for.
+//! The stages of a taker, with the request of each.
 
 use heapless::String;
 
@@ -10,7 +10,7 @@ use crate::command::{
 };
 use crate::id::Version;
 
-/// An item with the names of its znode, of its claim, and of the own child that pins it.
+/// An item with the names of its znode, of its claim, and of the taker's child that pins it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Target {
     pub(super) key: Key,
@@ -19,16 +19,16 @@ pub(super) struct Target {
     pub(super) pin: String<36, u8>,
 }
 
-/// What the next request is about, or the one in flight.
+/// The purpose of the next request, or of the one in flight.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Stage<D> {
-    /// It chooses the next item, or how to look for one: never at rest.
+    /// It chooses the next item, or how to look for one. It never rests here.
     Choosing,
     CreatingNode,
-    /// By priority: it asks whether an item has come since the list that the window is of.
+    /// With priorities: it asks whether an item has come since the list of the window.
     Comparing,
     Listing(Watch),
-    /// There is nothing to take. The watch tells of a change.
+    /// There is nothing to take. The watch reports a change.
     Waiting,
     Reading,
     Deleting {
@@ -36,7 +36,7 @@ pub(super) enum Stage<D> {
         data: D,
         earlier: Earlier,
     },
-    /// It was withdrawn after the reply to its deletion was lost, and asks whether the item stands.
+    /// It was withdrawn after the reply to its deletion was lost, and asks whether the item exists.
     Checking {
         version: Version,
         data: D,
@@ -46,8 +46,8 @@ pub(super) enum Stage<D> {
     Holding,
     GivingBack(Parting),
     Finishing(Earlier),
-    /// The claim is gone after the reply to a finish was lost: whether the item is gone, too, tells
-    /// what has become of it.
+    /// The claim is gone after the reply to a finish was lost. Whether the item is gone, too, shows
+    /// the outcome.
     Settling(Session),
     Over,
 }
@@ -56,9 +56,10 @@ pub(super) enum Stage<D> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Earlier {
     None,
-    /// What is sent from now on is executed after it.
+    /// Later requests are executed after it.
     Lost,
-    /// It may be executed at any time: it was sent in a session that lives on beside this one.
+    /// It may be executed at any time, because it was sent in a session that lives on beside this
+    /// one.
     Astray,
 }
 
@@ -78,16 +79,16 @@ impl Parting {
     }
 }
 
-/// Which session a claim was lost in.
+/// The session in which a claim was lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Session {
-    /// That which had it: only the own finish, or an operator, deletes it.
+    /// The session of the claim: only the taker's own finish, or an operator, deletes it.
     Same,
     Other,
 }
 
 impl<D> Stage<D> {
-    /// The request, if one is to be made.
+    /// Returns the request, if there is one.
     pub(super) fn op<'a>(&self, target: Option<&'a Target>) -> Option<Op<'a>> {
         let node = Znode::Node;
         Some(match self {
@@ -129,7 +130,7 @@ impl<D> Stage<D> {
         }
     }
 
-    /// The connection is lost: what is in flight may be executed or not.
+    /// Handles the loss of the connection: a request in flight may be executed or not.
     pub(super) fn lose_reply(&mut self) {
         match self {
             Self::Deleting { earlier: Earlier::Astray, .. } => {}
@@ -140,7 +141,7 @@ impl<D> Stage<D> {
         }
     }
 
-    /// Another session has begun while the one before it may live.
+    /// Handles the begin of another session while the last one may live.
     pub(super) fn go_astray(&mut self) {
         *self = match core::mem::replace(self, Self::Over) {
             Self::Deleting { version, data, earlier: Earlier::Lost }
@@ -151,8 +152,8 @@ impl<D> Stage<D> {
         };
     }
 
-    /// Where the item is not wanted any more, a deletion whose reply was lost is not sent again, unless
-    /// nothing else can tell its outcome.
+    /// If the item is not wanted any more, a deletion with a lost reply is not sent again, unless
+    /// nothing else can show its outcome.
     pub(super) fn check_instead(self) -> Self {
         match self {
             Self::Deleting { version, data, earlier: Earlier::Lost } => {
@@ -163,7 +164,7 @@ impl<D> Stage<D> {
     }
 }
 
-/// Error codes that say what became of an item.
+/// Error codes that say what happened to an item.
 pub(super) const NO_NODE: i32 = -101;
 pub(super) const NODE_EXISTS: i32 = -110;
 pub(super) const NO_CHILDREN_FOR_EPHEMERALS: i32 = -108;

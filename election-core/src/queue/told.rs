@@ -1,4 +1,4 @@
-//! What the user of a taker is told.
+//! Reports of a taker.
 
 use thiserror::Error;
 
@@ -14,27 +14,27 @@ pub struct Item<D> {
     pub data: D,
 }
 
-/// What a taker has to tell. Feeding an event gives at most one.
+/// A report of a taker. An event gives at most one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum TakerNotice<D> {
-    /// The queue is empty, or all its items are claimed: the taker waits for a change. Told again each
-    /// time that it looked.
+    /// The queue is empty, or all its items are claimed: the taker waits for a change. Reported
+    /// again after each look.
     Waiting,
     /// The taker holds a claim to this item.
     Claimed(Item<D>),
-    /// The taker is over. Reported exactly once, and last.
+    /// The taker has ended. Reported exactly once, and last.
     Ended(TakerEnd<D>),
 }
 
 /// How a taker ended.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum TakerEnd<D> {
-    /// It has taken this item: no other taker has it, or will.
+    /// It has taken this item. No other taker has it, or will get it.
     Taken(Item<D>),
-    /// The item is gone, and the reply to the own deletion was lost: this taker has taken it, or
-    /// another one has.
+    /// The item is gone, and the reply to this taker's deletion was lost: this taker has taken it,
+    /// or another one has.
     Unknown(Item<D>),
-    /// This is the next item; it was left where it is.
+    /// This is the next item. It was left there.
     Peeked(Item<D>),
     /// There was nothing to take.
     Empty,
@@ -42,14 +42,14 @@ pub enum TakerEnd<D> {
     Withdrawn,
     /// The claim was given up: the item is in its place, for any taker.
     GivenBack,
-    /// The item that was claimed is done, and gone with its claim.
+    /// The claimed item is done, and gone with its claim.
     Finished,
-    /// The item that was claimed is gone, as is the session of the claim, and the reply to the own
-    /// deletion was lost: it was done here, and another taker may have done it, too.
+    /// The claimed item is gone, and so is the session of the claim, and the reply to this taker's
+    /// deletion was lost: the item was done here, and another taker may have done it, too.
     FinishedOnce,
     /// The claim was lost, with its session or by an operator: another taker may have the item.
     ClaimLost,
-    /// It ended for this reason.
+    /// It failed.
     Failed(TakerFailure),
 }
 
@@ -60,18 +60,18 @@ pub enum TakerFailure {
     /// The server refused a request, with this error code.
     #[error("the server refused a request of the queue, with error code {0}")]
     Rejected(i32),
-    /// The list of the queue, or an item, is larger than what the driver keeps, or does not decode.
+    /// The list of the queue, or an item, is larger than the driver keeps, or does not decode.
     #[error("a reply cannot be read, or is larger than this client keeps")]
     UnreadableReply,
-    /// The driver answered a command with what belongs to another one.
+    /// The driver answered a command with the reply to another one.
     #[error("the reply does not belong to the request")]
     UnexpectedReply,
-    /// At the path are items of another queue, which do not mix with those of this one. Nothing of it was
+    /// The path has items of another queue, which do not mix with those of this one. None was
     /// taken.
     #[error("at the path of the queue are {0}")]
     Sibling(SiblingQueue),
-    /// Items of this format cannot be claimed: kazoo's `Queue` takes any child for an item, and so the
-    /// znode that claims one.
+    /// Items of this format cannot be claimed: kazoo's `Queue` takes any child for an item, and so
+    /// the znode of a claim.
     #[error("items of kazoo's Queue cannot be claimed: it would take the claim for an item")]
     NotClaimable,
 }

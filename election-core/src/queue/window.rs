@@ -1,4 +1,4 @@
-//! The lowest items of a list, which are taken one after the other without another list.
+//! The lowest items of a list. Takers take them one after another without another list.
 
 use heapless::Vec;
 
@@ -6,17 +6,17 @@ use super::format::{Key, QueueFormat};
 use crate::event::Arrivals;
 use crate::id::Token;
 
-/// How often a taker that came too late doubles what it skips.
+/// How often a taker that came too late doubles the number of items that it skips.
 const MOST_MISSES: u32 = 6;
-/// What it skips is less than this, doubled so often.
+/// It skips fewer items than this, doubled so often.
 const LEAST_SKIP: u32 = 4;
 
-/// The lowest items that a list showed, `N` at most, for one taker after another.
+/// The lowest items of a list, at most `N`, for one taker after another.
 ///
-/// A taker begins with the lowest. One that comes too late for it skips a few that takers beside it may
-/// be about to take, up to twice as many each time, at random by a number of its own; so takers that
-/// have the same list do not go for the same items all the way. What was skipped is in the next list,
-/// if no taker has taken it by then.
+/// A taker begins with the lowest. If it comes too late for that one, it skips a few items that
+/// other takers may be about to take, up to twice as many each time, at random by a number of its
+/// own. So takers with the same list do not go for the same items all the way. Skipped items are in
+/// the next list, if no taker has taken them by then.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ItemWindow<const N: usize> {
     /// The lowest is the last.
@@ -25,30 +25,31 @@ pub struct ItemWindow<const N: usize> {
     misses: u32,
     /// Whether the list showed items that did not fit.
     extent: Extent,
-    /// What the node was when it was listed, or before: while none has come since, the lowest item there is
-    /// the lowest here. `None` where that is not known, or an item was passed over that may stand.
+    /// The state of the node when it was listed, or before. While no item has come since, the
+    /// lowest item here is the lowest of all. `None` if the state is not known, or an item was
+    /// passed over that may exist.
     origin: Option<Origin>,
 }
 
-/// Tells one state of a queue's node from another one in which an item may be that was not there before.
+/// Distinguishes states of a queue's node between which an item may have come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Origin {
-    /// Of the node: it may have been created anew.
+    /// The node's token: the node may have been created anew.
     pub(super) token: Token,
     pub(super) arrivals: Arrivals,
 }
 
-/// Which items of a long list a taker goes for that others compete with: with `doublings`, one of two, of
-/// four, and so on, by a number of its own. So what it remembers lasts for more takes: else all takers list
-/// each time that all of them together have used up the lowest items, and a list of many names costs more
-/// than the takes.
+/// The items of a long list that a taker goes for while others compete: with `doublings`, one of
+/// two, of four, and so on, by a number of its own. So its memory lasts for more takes. Otherwise
+/// all takers list each time that all of them together have used up the lowest items, and a list of
+/// many names costs more than the takes.
 #[derive(Clone, Copy, Debug)]
 struct Share {
     doublings: u32,
     random: u32,
 }
 
-/// How much of a list is in a window.
+/// How much of a list a window has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Extent {
     All,
@@ -56,7 +57,7 @@ pub(super) enum Extent {
 }
 
 impl Share {
-    /// `None` where there was no competition; or where the lowest priority is to be taken first.
+    /// Returns `None` if there was no competition, or the lowest priority has to be taken first.
     fn among<const N: usize>(window: &mut ItemWindow<N>, format: QueueFormat) -> Option<Self> {
         let doublings = window.misses;
         (doublings > 0 && !format.has_priority())
@@ -72,7 +73,7 @@ impl Share {
 }
 
 impl<const N: usize> ItemWindow<N> {
-    /// An empty one: its first taker lists. Takers that compete are to have different numbers.
+    /// Makes an empty window: its first taker lists. Give takers that compete different numbers.
     pub const fn new(random: u32) -> Self {
         // A generator that is at zero stays there.
         let random = if random == 0 { 1 } else { random };
@@ -84,7 +85,7 @@ impl<const N: usize> ItemWindow<N> {
         self.keys.len()
     }
 
-    /// Whether the next taker lists.
+    /// Returns whether the next taker lists.
     pub fn is_empty(&self) -> bool {
         self.keys.is_empty()
     }
@@ -99,7 +100,7 @@ impl<const N: usize> ItemWindow<N> {
         self.origin
     }
 
-    /// An item was passed over that may stand: what is here is not all that there was.
+    /// Notes that an item was passed over that may exist: the window does not have all items.
     pub(super) const fn pass_over(&mut self) {
         self.origin = None;
     }
@@ -108,8 +109,8 @@ impl<const N: usize> ItemWindow<N> {
         self.extent
     }
 
-    /// Takes the names of a list in, in one pass. Items that are claimed are left out. The origin is what the
-    /// node was before the list.
+    /// Takes in the names of a list, in one pass. It leaves out claimed items. The origin is the
+    /// state of the node before the list.
     pub(super) fn fill<'n>(
         &mut self,
         format: QueueFormat,
@@ -159,7 +160,7 @@ impl<const N: usize> ItemWindow<N> {
         let _ = self.keys.insert(position, key);
     }
 
-    /// The lowest, which is in it no longer.
+    /// Takes out the lowest item.
     pub(super) fn pop(&mut self) -> Option<Key> {
         self.keys.pop()
     }
@@ -170,12 +171,12 @@ impl<const N: usize> ItemWindow<N> {
         let _ = self.keys.push(key);
     }
 
-    /// An item was taken: there is less competition than there seemed to be.
+    /// Notes that an item was taken: there is less competition than there seemed to be.
     pub(super) const fn hit(&mut self) {
         self.misses = self.misses.saturating_sub(1);
     }
 
-    /// Another taker was faster.
+    /// Notes that another taker was faster.
     pub(super) fn miss(&mut self) {
         self.misses = (self.misses + 1).min(MOST_MISSES);
         let skipped = self.next_random() % (LEAST_SKIP << self.misses);

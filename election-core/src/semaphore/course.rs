@@ -1,9 +1,9 @@
-//! How far a contender for a permit has come.
+//! The progress of a contender for a permit.
 
 use crate::lock::LockEnd;
 use crate::outcome::Notice;
 
-/// How far a contender has come.
+/// The progress of a contender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Course {
     /// It contends for the mutex.
@@ -12,15 +12,15 @@ pub(super) enum Course {
     Entering,
     /// It has lost the mutex, and takes the znode of its permit back.
     Retreating,
-    /// It holds a permit, and lets go of the mutex.
+    /// It holds a permit, and releases the mutex.
     Holding,
-    /// Both parts are on the way to their end.
+    /// Both parts are ending.
     Leaving,
-    /// The end was told.
+    /// The end was reported.
     Ended(LockEnd),
 }
 
-/// What the two parts say.
+/// The reports of the two parts.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Told {
     pub(super) mutex: Option<Notice>,

@@ -1,4 +1,4 @@
-//! How the two contests of a semaphore follow from each other.
+//! How the two contests of a semaphore follow each other.
 
 use super::Semaphore;
 use super::course::{Course, Told};
@@ -7,7 +7,7 @@ use crate::outcome::{End, NominationError, Notice, Role};
 use crate::recipe::{Hold, Phase, Recipe as _};
 
 impl Semaphore {
-    /// What follows from where the parts have come to.
+    /// Proceeds from the states of the parts.
     pub(super) fn proceed(&mut self, told: Told) -> Option<LockNotice> {
         match self.course {
             Course::Queueing => self.queueing(told),
@@ -70,7 +70,7 @@ impl Semaphore {
         }
     }
 
-    /// Both parts go.
+    /// Ends both parts.
     pub(super) fn leave(&mut self, told: Told) -> Option<LockNotice> {
         if let Course::Ended(_) = self.course {
             return None;
@@ -87,7 +87,7 @@ impl Semaphore {
         self.conclude().or(lost)
     }
 
-    /// The end is told once nothing is left but what a failure has left behind.
+    /// Reports the end once nothing is left but what a failure has left behind.
     fn conclude(&mut self) -> Option<LockNotice> {
         let end = match (self.permit.role(), self.mutex.role()) {
             (Role::Ended(End::Failed(error)), _) | (_, Role::Ended(End::Failed(error))) => {
@@ -112,7 +112,7 @@ impl Semaphore {
     }
 }
 
-/// Of what a contender for the mutex says, what its user is told.
+/// Returns the notice for the user of a notice about the mutex.
 const fn of_mutex(notice: Notice) -> Option<LockNotice> {
     Some(match notice {
         Notice::Following => LockNotice::Waiting,
@@ -127,7 +127,7 @@ const fn of_mutex(notice: Notice) -> Option<LockNotice> {
     })
 }
 
-/// Of what a contender for a permit says, what its user is told; that it holds one is told apart.
+/// Returns the notice for the user of a notice about the permit; holding it is reported separately.
 const fn of_permit(notice: Notice) -> Option<LockNotice> {
     Some(match notice {
         Notice::Following => LockNotice::Waiting,

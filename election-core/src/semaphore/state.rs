@@ -1,4 +1,4 @@
-//! What the user of a semaphore is told.
+//! The state of a semaphore's contender, for its user.
 
 use super::Semaphore;
 use super::course::Course;
@@ -7,42 +7,42 @@ use crate::lock::LockEnd;
 use crate::name::CandidateName;
 use crate::outcome::Role;
 
-/// What a contender for a permit is at the moment.
+/// The present state of a contender for a permit.
 ///
-/// It says what is known here. Whether the holder may act is a question of time as well: a driver
-/// compares the lease deadline with its clock before it believes [`Held`](Self::Held).
+/// It is what is known here. Whether the holder may act also depends on the time: a driver compares
+/// the lease deadline with its clock before it relies on [`Held`](Self::Held).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SemaphoreState<'a> {
-    /// Not connected, and neither holding a permit nor leaving.
+    /// It is not connected, and neither holds a permit nor leaves.
     Connecting,
-    /// Connected, and on the way to a place in the queue, or to a permit.
+    /// It is connected, and on the way to a place in the queue, or to a permit.
     Queueing,
-    /// Waiting for a contender to go that is before it, whose znode is watched.
+    /// It waits for the contender before it to go, and watches that one's znode.
     Waiting {
         /// The next earlier contender.
         behind: &'a CandidateName,
     },
     /// It is the first that waits: it gets the next permit that is released.
     Next,
-    /// A permit is held.
+    /// It holds a permit.
     Held {
-        /// Fences this acquisition.
+        /// The token that fences this acquisition.
         token: Token,
     },
-    /// A permit is held, but the link is down, or the znode not yet verified after a reconnect. The lease
-    /// deadline says how long it can still be relied on.
+    /// It holds a permit, but the link is down, or the znode is not verified yet after a reconnect.
+    /// The lease deadline says how long the permit can still be relied on.
     Suspended {
-        /// Fences this acquisition.
+        /// The token that fences this acquisition.
         token: Token,
     },
-    /// Removing the own znodes, to end.
+    /// It removes its znodes, to end.
     Leaving,
-    /// Over.
+    /// It has ended.
     Ended(LockEnd),
 }
 
 impl Semaphore {
-    /// What the contender is at the moment.
+    /// Returns the present state of the contender.
     pub fn state(&self) -> SemaphoreState<'_> {
         match self.course {
             Course::Queueing | Course::Retreating => match self.mutex.role() {

@@ -1,4 +1,5 @@
-//! Begins a transaction: its node, a child for each site, and that it is open, all at once.
+//! Begins a transaction: creates its node, a child for each site, and the sign that it is open, all
+//! at once.
 
 use thiserror::Error;
 
@@ -16,11 +17,11 @@ use crate::recipe::{Phase, Recipe};
 use crate::site_name::SiteName;
 use crate::ticket::Ticket;
 
-/// How often it may be refused, one time after the other.
+/// How often it may be refused in a row.
 const PATIENCE: u8 = 16;
 
-/// Begins a transaction, with the content that the user gave as the first
-/// [`Payload::Kept`], for the sites that `S` holds.
+/// Begins a transaction for the sites that `S` holds. The user's first [`Payload::Kept`] is the
+/// content.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TwoPhaseBegin<S> {
     sites: S,
@@ -37,22 +38,23 @@ pub struct TwoPhaseBegin<S> {
 pub enum BeginEnd {
     /// It is begun, by this party.
     Begun,
-    /// Another transaction stands there.
+    /// Another transaction is at the path.
     Exists {
         /// Its id.
         id: NomineeId,
-        /// What was decided of it.
+        /// Its decision, if there is one.
         state: CommitState,
     },
-    /// The reply was lost, and there is none: it was not begun, or is over and removed already.
+    /// The reply was lost, and there is no transaction: it was not begun, or is over and removed
+    /// already.
     Unknown,
-    /// It was given up. It may be begun all the same, if that was asked for.
+    /// It was given up. If the request was sent, it may still be begun.
     Withdrawn,
-    /// It was not begun, for this reason.
+    /// It was not begun: it failed.
     Failed(CommitFailure),
 }
 
-/// A transaction needs one site at least, and each of them once.
+/// A transaction needs at least one site, and each site once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
 #[error("a transaction needs one site at least, and each of them once")]
 pub struct InvalidSites;
@@ -60,19 +62,19 @@ pub struct InvalidSites;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Stage {
     Creating(Over),
-    /// With its ancestors, one of which is missing.
+    /// It creates the node with its ancestors, because one of them is missing.
     CreatingNode,
-    /// What was asked for is done, or never will be.
+    /// The request was executed, or never will be.
     Doubting,
     Surveying,
     Ended(BeginEnd),
 }
 
-/// What stands at the path.
+/// The state of the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Over {
     Nothing,
-    /// A node without children, which is no transaction.
+    /// A node without children, which holds no transaction.
     EmptyNode,
 }
 
@@ -92,11 +94,12 @@ enum Request {
 }
 
 impl<S: AsRef<[SiteName]>> TwoPhaseBegin<S> {
-    /// One that has not been connected yet. The id is random, and another one for each transaction.
+    /// Makes a beginning that has not been connected yet. The id is random, and another one for
+    /// each transaction.
     ///
     /// # Errors
     ///
-    /// There is no site, or one is there twice.
+    /// There is no site, or one is named twice.
     pub fn new(id: NomineeId, sites: S) -> Result<Self, InvalidSites> {
         if !is_set(sites.as_ref()) {
             return Err(InvalidSites);
@@ -107,7 +110,7 @@ impl<S: AsRef<[SiteName]>> TwoPhaseBegin<S> {
         Ok(Self { sites, id, open, line, stage, attempt, patience: PATIENCE })
     }
 
-    /// How it ended, if it has.
+    /// Returns how it ended, if it has.
     pub const fn end(&self) -> Option<BeginEnd> {
         match self.stage {
             Stage::Ended(end) => Some(end),
@@ -153,7 +156,7 @@ impl<S: AsRef<[SiteName]>> TwoPhaseBegin<S> {
         };
     }
 
-    /// The list is behind a quorum's commit.
+    /// Handles a list that came after a quorum's commit.
     fn surveyed(&mut self, tally: &Tally, count: u32) -> Stage {
         match tally.state {
             Some((_, id)) if id == self.id => Stage::Ended(BeginEnd::Begun),
@@ -217,7 +220,7 @@ impl<S: AsRef<[SiteName]>> TwoPhaseBegin<S> {
     }
 }
 
-/// Whether there is one at least, and each of them once.
+/// Returns whether there is at least one site, and each of them once.
 fn is_set(sites: &[SiteName]) -> bool {
     let mut before = sites.iter().enumerate();
     !sites.is_empty()
@@ -233,7 +236,7 @@ const NODE_EXISTS: i32 = -110;
 const NOT_EMPTY: i32 = -111;
 
 impl<S: AsRef<[SiteName]>> Recipe for TwoPhaseBegin<S> {
-    /// It tells its end, once.
+    /// It reports its end, once.
     type Notice = BeginEnd;
 
     fn handle_event<'a, 'e: 'a>(&'a mut self, event: Event<'e>) -> Output<'a, BeginEnd> {

@@ -1,8 +1,8 @@
-//! The children of a transaction's node. Their names say all that there is to know of it.
+//! The children of a transaction's node. Their names show the whole state.
 //!
-//! What changes is renamed: in one transaction a child is created and another one deleted. So a change
-//! is made once, and one list shows how things stand. A server applies the parts of a transaction one
-//! after the other, and may answer a list in between: each transaction creates before it deletes.
+//! A change is a new name: one transaction creates a child and deletes another one. So a change is
+//! made once, and one list shows the state. A server applies the parts of a transaction one after
+//! another, and may answer a list in between, so each transaction creates before it deletes.
 
 use core::fmt::{self, Write as _};
 
@@ -11,10 +11,10 @@ use heapless::String;
 use crate::id::NomineeId;
 use crate::site_name::SiteName;
 
-/// What has been decided of a transaction.
+/// The decision of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CommitState {
-    /// Nothing.
+    /// There is none yet.
     Open,
     /// It is committed.
     Committed,
@@ -22,7 +22,7 @@ pub enum CommitState {
     Aborted,
 }
 
-/// What a site has done in a transaction.
+/// The last act of a site in a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SiteState {
     /// It was asked, and has not come.
@@ -31,32 +31,33 @@ pub enum SiteState {
     Joined,
     /// It has voted to abort.
     VotedAbort,
-    /// It has voted to commit: it is bound to the decision, and may not decide alone any more.
+    /// It has voted to commit. It is bound to the decision, and may not decide alone any more.
     VotedCommit,
 }
 
-/// The ephemeral child of a site that is there.
+/// The ephemeral child of a site that is present.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SitePresence {
-    /// Of one that has not voted: the transaction may be aborted once it is gone.
+    /// The site has not voted. The transaction may be aborted once it is gone.
     Live,
-    /// Of one that has voted to commit.
+    /// The site has voted to commit.
     Bound,
 }
 
 /// A child of a transaction's node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CommitChild<'a> {
-    /// What has been decided of the transaction with this id: `open-`, `committed-`, `aborted-`.
+    /// The decision of the transaction with this id: `open-`, `committed-`, `aborted-`.
     State(CommitState, NomineeId),
-    /// What a site has done: `invited-`, `joined-`, `commit-`, `abort-`, and the name of the site.
+    /// The last act of a site: `invited-`, `joined-`, `commit-`, `abort-`, and the name of the
+    /// site.
     Site(SiteState, &'a str),
-    /// That a site is there: `live-` and `bound-`, and its name.
+    /// The presence of a site: `live-` and `bound-`, and its name.
     Presence(SitePresence, &'a str),
 }
 
 impl<'a> CommitChild<'a> {
-    /// Reads the name of a child; `None` where it is none of a transaction.
+    /// Parses the name of a child; `None` if it does not belong to a transaction.
     pub fn parse(name: &'a str) -> Option<Self> {
         let (kind, rest) = name.split_once('-')?;
         let state = |state| Some(Self::State(state, rest.parse().ok()?));
@@ -75,7 +76,7 @@ impl<'a> CommitChild<'a> {
         }
     }
 
-    /// The name, to be kept.
+    /// Returns the name, to be kept.
     pub(super) fn name(&self) -> ChildName {
         let mut name = String::new();
         // There is room for the longest one.

@@ -1,7 +1,7 @@
-//! What follows from what a list shows: the protocol, in one place.
+//! The protocol: what follows from a list.
 //!
-//! All that a party knows is in the list, so a lost reply is never a matter of its own: the party looks
-//! again. What it writes is refused where the list was too old.
+//! A list has everything that a party knows, so a lost reply does not matter: the party looks
+//! again. Its write is refused if the list was out of date.
 
 use super::child::{CommitChild, CommitState, SitePresence, SiteState};
 use super::plan::{Plan, Step};
@@ -11,8 +11,8 @@ use super::told::{CommitEnd, CommitFailure, Decision};
 use crate::id::NomineeId;
 use crate::site_name::SiteName;
 
-/// Whether a list shows all that was committed when it was last asked for anything: servers lag, so
-/// that what another one does not show may be there.
+/// Whether a list shows everything that was committed when it was asked for. Servers may be behind,
+/// so a znode that one server does not show may exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Sight {
     MayLag,
@@ -20,19 +20,19 @@ pub(super) enum Sight {
     Current,
 }
 
-/// What to do about what a list shows.
+/// What to do about a list.
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "without an allocator a plan cannot be boxed")]
 pub(super) enum Next {
     End(CommitEnd),
-    /// A list behind a quorum's commit is to tell.
+    /// Make a list behind a quorum's commit.
     Doubt,
     Act(Plan, Then),
     /// Look at this child, and wait for its end.
     Look(CommitState, NomineeId),
     /// Look at the owner of the site's own presence.
     LookAtOwn(SitePresence),
-    /// The watch on the list tells.
+    /// Wait for the watch on the list.
     Wait,
     /// The site takes part.
     Joined(NomineeId),
@@ -46,7 +46,7 @@ pub(super) enum Then {
     Joined(NomineeId),
 }
 
-/// There is no node.
+/// Returns what follows if there is no node.
 pub(super) const fn without_a_node(task: &CommitTask, sight: Sight) -> Next {
     let end = match task {
         // A transaction is removed once all have acknowledged that have to.
@@ -57,7 +57,7 @@ pub(super) const fn without_a_node(task: &CommitTask, sight: Sight) -> Next {
     sure(sight, end)
 }
 
-/// `known`: the id of the transaction that is meant.
+/// Returns what follows from a list. `known` is the id of the transaction that is meant.
 pub(super) fn next(
     task: &CommitTask,
     known: Option<NomineeId>,
@@ -93,7 +93,7 @@ pub(super) fn next(
     }
 }
 
-/// Something that rests on what is not there.
+/// Returns an end that rests on a missing znode.
 const fn sure(sight: Sight, end: CommitEnd) -> Next {
     match sight {
         Sight::MayLag => Next::Doubt,
@@ -139,8 +139,8 @@ fn join(
     }
 }
 
-/// The transaction by which a site is there. One that has come is there only together with
-/// [`SiteState::Joined`], so that it is missed once it is gone.
+/// Makes the transaction by which a site becomes present. That happens only together with
+/// [`SiteState::Joined`], so the site is missed once it is gone.
 fn come(site: &SiteName, id: NomineeId, own: SiteState) -> Option<Plan> {
     let site = site.as_str();
     let state = |state| CommitChild::Site(state, site);

@@ -1,4 +1,4 @@
-//! How a site leaves that had joined: its ephemeral znode goes, if it is of this session.
+//! Leaving: a site that has joined deletes its ephemeral znode, if this session owns it.
 
 use super::child::{ChildName, CommitChild, SitePresence};
 use super::told::CommitFailure;
@@ -7,10 +7,10 @@ use crate::event::{Failure, Reply};
 use crate::id::SessionId;
 use crate::site_name::SiteName;
 
-/// What is asked for next.
+/// The next request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum LeavingStep {
-    /// What was on its way is done, or never will be.
+    /// The request on its way was executed, or never will be.
     Barrier,
     Look,
     Delete,
@@ -35,7 +35,7 @@ impl Leaving {
         Self { step, presence, site: site.clone(), child }
     }
 
-    /// On another connection.
+    /// Begins again, on another connection.
     pub(super) fn again(&self) -> Self {
         Self::of(&self.site)
     }
@@ -53,7 +53,7 @@ impl Leaving {
         }
     }
 
-    /// What follows; `None`: it has left.
+    /// Returns what follows; `None`: it has left.
     pub(super) fn answered(
         &self,
         result: &Result<Reply<'_>, Failure>,

@@ -16,7 +16,7 @@ pub(super) enum Step {
     Delete,
 }
 
-/// What becomes of the node itself.
+/// What happens to the node itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Node {
     Stays,
@@ -48,7 +48,7 @@ impl Plan {
         let _ = self.steps.push((step, child.name()));
     }
 
-    /// Provided that this child exists: what finds no room any more is left out.
+    /// Adds the condition that this child exists. Conditions beyond the room are left out.
     pub(super) fn provided(&self, child: CommitChild<'_>) -> Self {
         let mut plan = Self::of([(Step::Check, child)]);
         for step in &self.steps {
@@ -57,7 +57,7 @@ impl Plan {
         plan
     }
 
-    /// Deletes the node, too.
+    /// Also deletes the node.
     pub(super) fn and_the_node(self) -> Self {
         Self { node: Node::Goes, ..self }
     }

@@ -1,4 +1,4 @@
-//! What one list shows of a transaction.
+//! The transaction that one list shows.
 
 use super::child::{CommitChild, CommitState, SitePresence, SiteState};
 use super::plan::{Plan, Step};
@@ -8,7 +8,7 @@ use crate::site_name::SiteName;
 /// The children of a transaction's node, counted.
 #[derive(Debug)]
 pub(super) struct Tally {
-    /// A decision counts more than `open-`, which is deleted after it was created.
+    /// A decision counts more than `open-`, which is deleted after the decision was created.
     pub(super) state: Option<(CommitState, NomineeId)>,
     invited: u32,
     joined: u32,
@@ -16,12 +16,12 @@ pub(super) struct Tally {
     pub(super) commits: u32,
     pub(super) live: u32,
     pub(super) bound: u32,
-    /// Children that are none of a transaction.
+    /// Children that do not belong to a transaction.
     pub(super) foreign: u32,
-    /// What the site did that asks.
+    /// The last act of the site that asks.
     pub(super) own: Option<SiteState>,
     pub(super) own_is: Option<SitePresence>,
-    /// The deletion of some children of sites that are not bound.
+    /// Deletes some children of sites that are not bound.
     pub(super) unbound: Plan,
 }
 
@@ -82,13 +82,13 @@ impl Tally {
         }
     }
 
-    /// Whether each site has voted to commit.
+    /// Returns whether each site has voted to commit.
     pub(super) const fn is_unanimous(&self) -> bool {
         self.commits > 0 && self.invited == 0 && self.joined == 0 && self.aborts == 0
     }
 
-    /// Whether a site that has joined is gone without a vote. `live-` is created before `joined-` and
-    /// deleted after it, so there are fewer of them only if a session has ended.
+    /// Returns whether a site that has joined is gone without a vote. `live-` is created before
+    /// `joined-` and deleted after it, so there are fewer of them only if a session has ended.
     pub(super) const fn lacks_a_site(&self) -> bool {
         self.live < self.joined
     }

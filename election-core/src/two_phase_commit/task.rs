@@ -1,32 +1,33 @@
-//! What may be asked of a party of a two-phase commit.
+//! Tasks of a party of a two-phase commit.
 
 use super::told::Decision;
 use crate::site_name::SiteName;
 
-/// What a party is to do.
+/// The task of a party.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum CommitTask {
-    /// Find out which transaction stands there.
+    /// Find out which transaction is at the path.
     Find,
-    /// Take part for a site, and be there until [`withdraw`](crate::Recipe::withdraw) is called.
+    /// Take part for a site, and stay present until [`withdraw`](crate::Recipe::withdraw) is
+    /// called.
     Join(SiteName),
     /// Vote for a site. A vote to abort decides.
     Vote(SiteName, Decision),
-    /// Watch the sites, and decide: to commit once all have voted so, to abort once one of them is gone
-    /// that had not voted.
+    /// Watch the sites, and decide: to commit once all have voted so, to abort once a site is gone
+    /// that had joined and not voted.
     Decide,
     /// Wait for the decision of another party.
     Learn,
-    /// Decide to abort, unless something was decided.
+    /// Decide to abort, unless there is a decision already.
     Abort,
-    /// Take note of the decision, for a site.
+    /// Acknowledge the decision, for a site.
     Acknowledge(SiteName),
-    /// Wait until each site that is bound or there has acknowledged, and remove the transaction.
+    /// Wait until each site that is bound or present has acknowledged, and remove the transaction.
     Finish,
 }
 
 impl CommitTask {
-    /// The site that it is done for.
+    /// Returns the site of the task.
     pub const fn site(&self) -> Option<&SiteName> {
         match self {
             Self::Join(site) | Self::Vote(site, _) | Self::Acknowledge(site) => Some(site),

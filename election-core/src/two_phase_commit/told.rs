@@ -1,4 +1,4 @@
-//! What a party of a two-phase commit tells its user.
+//! Reports of a party of a two-phase commit.
 
 use thiserror::Error;
 
@@ -6,12 +6,12 @@ use super::child::CommitState;
 use crate::event::Failure;
 use crate::id::NomineeId;
 
-/// What was decided. It is decided once.
+/// A decision. There is one for each transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Decision {
-    /// All sites have voted to commit: each of them does.
+    /// All sites have voted to commit, and each of them commits.
     Commit,
-    /// None does.
+    /// No site commits.
     Abort,
 }
 
@@ -25,47 +25,47 @@ impl Decision {
     }
 }
 
-/// How it ended what was asked of a party.
+/// How the task of a party ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CommitEnd {
-    /// This transaction stands there, in this state.
+    /// This transaction is at the path, in this state.
     Found {
         /// Its id.
         id: NomineeId,
-        /// What was decided of it.
+        /// Its decision, if there is one.
         state: CommitState,
     },
-    /// The site's vote to commit stands, and nothing is decided yet as far as is known.
+    /// The site's vote to commit stands, and there is no decision yet, as far as is known.
     Voted,
-    /// This was decided.
+    /// This is the decision.
     Decided(Decision),
-    /// The site has voted to commit and may not vote to abort any more: the decision binds it.
+    /// The site has voted to commit and cannot vote to abort any more: the decision binds it.
     Bound,
-    /// The site has taken note of the decision.
+    /// The site has acknowledged the decision.
     Acknowledged,
-    /// Nothing is decided yet, so nothing is removed.
+    /// There is no decision yet, so nothing is removed.
     Undecided,
     /// The transaction is removed.
     Finished,
-    /// There is no such transaction: it was removed after each bound site had acknowledged, or was never
-    /// begun. That says nothing of its decision.
+    /// There is no such transaction: it was removed after each bound site had acknowledged, or was
+    /// never begun. This says nothing of its decision.
     Gone,
-    /// Another transaction stands there, so the one that was meant is gone.
+    /// Another transaction is at the path, so the one that was meant is gone.
     Replaced,
-    /// The transaction has no child of this site: it was not asked, or has acknowledged.
+    /// The transaction has no child for this site: the site was not invited, or has acknowledged.
     NoSuchSite,
-    /// It was given up. A write that was on its way may be made.
+    /// It was given up. A write on its way may still be made.
     Withdrawn,
-    /// Something that asking again does not repair.
+    /// It failed in a way that trying again does not repair.
     Failed(CommitFailure),
 }
 
-/// What a site that takes part is told.
+/// A report to a site that takes part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CommitSiteNotice {
-    /// It takes part in the transaction with this id. Told once.
+    /// It takes part in the transaction with this id. Reported once.
     Joined(NomineeId),
-    /// It is over. Told once, and last.
+    /// It has ended. Reported once, and last.
     Ended(CommitEnd),
 }
 
@@ -76,16 +76,17 @@ pub enum CommitFailure {
     /// The node exists, and holds no transaction.
     #[error("the node exists and is no transaction: its children do not say so")]
     NotATransaction,
-    /// The node of the transaction has children of another kind: they are not deleted, and so is it not.
+    /// The transaction's node has children of another kind. These are not deleted, and so neither
+    /// is the node.
     #[error("the node has children that are not the transaction's: delete them")]
     ForeignChildren,
     /// The server refused, with this error code.
     #[error("the server refused a request of the two-phase commit, with error code {0}")]
     Rejected(i32),
-    /// A reply does not decode, or is larger than what the driver keeps.
+    /// A reply does not decode, or is larger than the driver keeps.
     #[error("a reply cannot be read, or is larger than this client keeps")]
     UnreadableReply,
-    /// The driver answered a command with what belongs to another one.
+    /// The driver answered a command with the reply to another one.
     #[error("the reply does not belong to the request")]
     UnexpectedReply,
 }

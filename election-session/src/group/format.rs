@@ -1,18 +1,19 @@
-//! Which children of a group's node are its members, and how a member's znode is called.
+//! Formats of groups: which children are members, and the names of their znodes.
 
 use alloc::format;
 use alloc::string::{String, ToString as _};
 
 use election_core::NomineeId;
 
-/// The format of a group. Members of two formats on one path do not see each other as they should: a
+/// The format of a group. Members of two formats on one path do not see each other properly: a
 /// [`Plain`](Self::Plain) group counts all children, a party only its own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum GroupFormat {
     /// Each child is a member, and has its name: Curator's `GroupMember`.
     #[default]
     Plain,
-    /// kazoo's `Party`: `<32 digits>__party__`. What the member is called is its data.
+    /// kazoo's `Party`: `<32 digits>__party__`. The data of the member's znode is the member's
+    /// name.
     Party,
     /// kazoo's `ShallowParty`: `<32 digits>-<name>`.
     ShallowParty,
@@ -21,7 +22,7 @@ pub enum GroupFormat {
 const PARTY: &str = "__party__";
 
 impl GroupFormat {
-    /// The name of the znode of a member that is called so, or by its id alone.
+    /// Returns the name of the znode of a member with this name, or only with this id.
     pub fn znode(self, id: NomineeId, name: Option<&str>) -> String {
         let digits = || id.to_string().replace('-', "");
         match self {
@@ -31,7 +32,7 @@ impl GroupFormat {
         }
     }
 
-    /// Whether a child is a member.
+    /// Returns whether a child is a member.
     pub fn is_member(self, child: &str) -> bool {
         match self {
             Self::Plain => true,
@@ -40,7 +41,8 @@ impl GroupFormat {
         }
     }
 
-    /// What the member is called whose znode this is. That of a party is called by its data.
+    /// Returns the member's name, from the name of its znode. A member of a party has its name in
+    /// its data.
     pub fn name_of(self, znode: &str) -> &str {
         match self {
             Self::Plain | Self::Party => znode,

@@ -1,4 +1,4 @@
-//! A moment of which a view is to be told.
+//! A pinned moment, for which a view is put together.
 
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
@@ -9,19 +9,19 @@ use super::read::GroupRead;
 use super::slots::{Members, Slots};
 use super::view::GroupMember;
 
-/// The names of that moment, and what is known of each; the rest is read later, and counts if it was
-/// the same at that moment.
+/// The names of that moment, and the known state of each member. A later read counts if the member
+/// was the same at that moment.
 #[derive(Debug)]
 pub(super) struct Pin {
-    /// What the server had applied.
+    /// What the server had applied at that moment.
     zxid: Zxid,
-    /// That of the last read that was asked for by then.
+    /// The ticket of the last read that was asked for by then.
     last_ticket: u64,
     members: BTreeMap<Arc<str>, Option<GroupMember>>,
     missing: usize,
 }
 
-/// What the member was at that moment cannot be learned any more.
+/// The state of the member at that moment cannot be found out any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TooLate;
 
@@ -41,13 +41,13 @@ impl Pin {
         matches!(self.members.get(name), Some(None))
     }
 
-    /// Whether the read with this ticket was asked for after the moment. One from before it may be
-    /// older than an event that was brought in by then.
+    /// Returns whether the read with this ticket was asked for after the moment. An earlier read
+    /// may be older than an event that was reported by then.
     pub(super) const fn precedes(&self, ticket: u64) -> bool {
         self.last_ticket < ticket
     }
 
-    /// Takes in a read. What is not waited for changes nothing.
+    /// Takes in a read. An unexpected one changes nothing.
     pub(super) fn fill(&mut self, name: &str, read: &GroupRead) -> Result<(), TooLate> {
         let Some(member @ None) = self.members.get_mut(name) else {
             return Ok(());

@@ -1,14 +1,14 @@
-//! What is read of a member.
+//! Reads of members.
 
 use bytes::Bytes;
 use zk_jute::records::Stat;
 
-/// What a read of a member came to.
+/// The result of reading a member.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GroupRead {
     /// Its data and metadata.
     Data(Bytes, Stat),
-    /// There is no such znode.
+    /// The znode does not exist.
     Gone,
     /// The client may not read it, or it is larger than the client keeps.
     Unreadable,

@@ -1,4 +1,4 @@
-//! What is known of each child.
+//! The known state of each child.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::sync::Arc;
@@ -15,13 +15,13 @@ pub(super) struct Slots {
     due: BTreeSet<Arc<str>>,
     /// How many are not clean.
     unclean: usize,
-    /// Those that came or went while a list was on its way, by the last event of each.
+    /// Children that came or went while a list was on its way, by the last event of each.
     touched: BTreeMap<Arc<str>, Touch>,
-    /// Those of a list that may have gone before it came in: a read has to tell.
+    /// Children of a list that may have gone before it came in. A read has to tell.
     in_doubt: BTreeSet<Arc<str>>,
 }
 
-/// What an event has said of a name.
+/// What the last event says of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Touch {
     Came,
@@ -31,7 +31,7 @@ pub(super) enum Touch {
 #[derive(Debug)]
 struct Slot {
     fresh: Fresh,
-    /// As it was read last.
+    /// The last read.
     value: Option<GroupMember>,
 }
 
@@ -86,14 +86,14 @@ impl Slots {
         }
     }
 
-    /// The next one that is to be read.
+    /// Returns the next child to read.
     pub(super) fn ask(&mut self, ticket: u64) -> Option<Arc<str>> {
         let name = Arc::clone(self.due.first()?);
         self.set(&name, Fresh::Asked(ticket));
         Some(name)
     }
 
-    /// It exists, and is to be read.
+    /// Notes that the child exists, and has to be read.
     pub(super) fn due(&mut self, name: &str) {
         if !self.by_name.contains_key(name) {
             let slot = Slot { fresh: Fresh::Due, value: None };
@@ -104,7 +104,7 @@ impl Slots {
         self.set(name, Fresh::Due);
     }
 
-    /// Whether each of them exists, as far as events have told.
+    /// Returns whether it is certain that each child exists, as far as events have told.
     pub(super) fn names_are_certain(&self) -> bool {
         self.in_doubt.is_empty()
     }
@@ -125,8 +125,8 @@ impl Slots {
         self.touched.insert(Arc::from(name), touch);
     }
 
-    /// These are all names of the list. One that came or went while it was on its way may have done so
-    /// before it or after it.
+    /// Takes in a list with all names. A child that came or went while the list was on its way may
+    /// have done so before it or after it.
     pub(super) fn list<'a>(&mut self, names: impl Iterator<Item = &'a str>) {
         let touched = core::mem::take(&mut self.touched);
         let listed: BTreeSet<&str> = names.collect();
@@ -146,7 +146,8 @@ impl Slots {
         }
     }
 
-    /// Whether this read is on its way, and nothing has changed since it was asked for.
+    /// Returns whether this read is on its way, and the child has not changed since it was asked
+    /// for.
     pub(super) fn awaits(&self, ticket: u64, name: &str) -> bool {
         self.by_name.get(name).is_some_and(|slot| slot.fresh == Fresh::Asked(ticket))
     }
@@ -176,7 +177,7 @@ impl Slots {
         self.due_where(|_| true);
     }
 
-    /// Those that may not be read, so that nothing is heard of them.
+    /// Marks the children that may not be read, and so cause no events, to be read again.
     pub(super) fn unreadable_due(&mut self) {
         self.due_where(|slot| {
             slot.value.as_ref().is_some_and(|value| value.data == MemberData::Unreadable)
@@ -191,7 +192,7 @@ impl Slots {
         }
     }
 
-    /// All of them, and what is known of those that are `known`.
+    /// Returns all children, with the state of those that are `known`.
     pub(super) fn each(&self) -> impl Iterator<Item = (&Arc<str>, Option<&GroupMember>)> {
         self.by_name
             .iter()

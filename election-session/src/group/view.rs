@@ -1,4 +1,4 @@
-//! What is told of a group.
+//! Views of a group, and their differences.
 
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
@@ -14,7 +14,7 @@ use super::read::GroupRead;
 #[derive(Clone, Debug)]
 pub struct GroupSnapshot {
     pub(super) members: Arc<BTreeMap<Arc<str>, GroupMember>>,
-    /// What changed unseen so often before that.
+    /// How many times changes may have been missed before.
     pub(super) gaps: u64,
 }
 
@@ -24,33 +24,34 @@ pub struct GroupSnapshot {
 pub struct GroupMember {
     /// Its data.
     pub data: MemberData,
-    /// Its znode's metadata, if it could be read.
+    /// The metadata of its znode, if it could be read.
     pub stat: Option<Stat>,
 }
 
 /// The data of a member.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MemberData {
-    /// These bytes.
+    /// The bytes of its data.
     Is(Bytes),
-    /// The client may not read it, or it is larger than the client keeps.
+    /// Unknown: the client may not read it, or it is larger than the client keeps.
     Unreadable,
-    /// It changed again and again before it was read: only the name is of that moment.
+    /// Unknown: it changed again and again before it was read. Only the name belongs to that
+    /// moment.
     Changing,
 }
 
-/// A view, beside the one before it.
+/// A view, compared with the one before it.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct GroupView {
     /// All members, by name.
     pub members: Arc<BTreeMap<Arc<str>, GroupMember>>,
-    /// Those that were not there before; one that has gone and come again in between is here, and in
-    /// `left`.
+    /// Members that were not in the last view. A member that has gone and come again in between is
+    /// here, and in `left`.
     pub joined: Vec<Arc<str>>,
-    /// Those that are not there any more.
+    /// Members of the last view that have gone.
     pub left: Vec<Arc<str>>,
-    /// Those whose data was written.
+    /// Members that have changed their data.
     pub changed: Vec<Arc<str>>,
     /// Whether the watches stood all the time since the view before.
     pub continuity: Continuity,
@@ -59,16 +60,17 @@ pub struct GroupView {
 /// Whether watches stood all the time between two views.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Continuity {
-    /// They did. What came and went between two views is in neither, all the same.
+    /// They did. Even so, a member that came and went between two views is in neither.
     Unbroken,
-    /// They did not: the connection was lost, or the session expired, or more changed than was kept.
+    /// They did not: the connection was lost, or the session expired, or more changed than was
+    /// kept.
     Broken,
 }
 
 impl GroupMember {
     pub(super) const CHANGING: Self = Self { data: MemberData::Changing, stat: None };
 
-    /// What was read, if it exists.
+    /// Makes a member of a read; `None` if it does not exist.
     pub(super) fn read(read: GroupRead) -> Option<Self> {
         Some(match read {
             GroupRead::Data(data, stat) => Self { data: MemberData::Is(data), stat: Some(stat) },
@@ -77,18 +79,18 @@ impl GroupMember {
         })
     }
 
-    /// The `czxid` of its znode: each join has another one.
+    /// Returns the `czxid` of its znode, which differs for each join.
     pub fn token(&self) -> Option<Token> {
         self.stat.map(|stat| Token::new(stat.czxid.get()))
     }
 
-    /// The session that its znode lives by, if that is ephemeral and could be read.
+    /// Returns the session that owns its znode, if the znode is ephemeral and could be read.
     pub fn session(&self) -> Option<SessionId> {
         let owner = self.stat?.ephemeral_owner.get();
         (owner != 0).then_some(SessionId::new(owner))
     }
 
-    /// Whether it is the same join, as far as is known.
+    /// Returns whether both are the same join, as far as is known.
     fn is_one_with(&self, other: &Self) -> bool {
         match (self.token(), other.token()) {
             (Some(one), Some(other)) => one == other,
@@ -102,7 +104,7 @@ impl GroupSnapshot {
         self.members == other.members
     }
 
-    /// This one beside the one before it; all have joined where there is none.
+    /// Compares this view with the one before it. Without one, all members have joined.
     pub fn since(&self, before: Option<&Self>) -> GroupView {
         let none = BTreeMap::new();
         let old = before.map_or(&none, |before| &*before.members);
@@ -128,7 +130,7 @@ impl GroupSnapshot {
         GroupView { members: Arc::clone(&self.members), joined, left, changed, continuity }
     }
 
-    /// All members, by name.
+    /// Returns all members, by name.
     pub const fn members(&self) -> &Arc<BTreeMap<Arc<str>, GroupMember>> {
         &self.members
     }

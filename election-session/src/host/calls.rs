@@ -1,4 +1,4 @@
-//! What the caller asks for itself.
+//! The caller's own requests and watches.
 
 use zk_jute::Request;
 use zk_session::{Instant, SubmitError, WatchMode, Watching};
@@ -32,8 +32,8 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
         self.count(submitted)
     }
 
-    /// Submits a read that leaves a one-shot watch, as
-    /// [`Session::submit_watching`](zk_session::Session::submit_watching) does.
+    /// Submits a read that leaves a one-shot watch, like
+    /// [`Session::submit_watching`](zk_session::Session::submit_watching).
     ///
     /// # Errors
     ///
@@ -52,8 +52,8 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
         self.count(submitted).map(|id| CallerWatch { session, id })
     }
 
-    /// Asks for a persistent watch, as
-    /// [`Session::submit_persistent`](zk_session::Session::submit_persistent) does.
+    /// Submits a persistent watch, like
+    /// [`Session::submit_persistent`](zk_session::Session::submit_persistent).
     ///
     /// # Errors
     ///
@@ -72,8 +72,8 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
         self.count(submitted).map(|id| CallerWatch { session, id })
     }
 
-    /// Drops a watch of the caller's, if its session is the present one: those of others went with
-    /// them. What was told of it, and waits to be polled, still comes.
+    /// Drops a watch of the caller, if its session is the present one; watches of other sessions
+    /// went with them. Events of it that wait to be polled still come.
     pub fn forget(&mut self, now: Instant, watch: CallerWatch) {
         if watch.session == self.sessions {
             self.session.forget(now, watch.id);

@@ -1,4 +1,4 @@
-//! Handing out what comes out of the session.
+//! The events of the host, from those of the session.
 
 use zk_session::{Event as SessionEvent, Instant};
 
@@ -10,8 +10,8 @@ use crate::replies::{Happening, Stimulus, core_failure};
 use crate::request::RequestKind;
 
 impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
-    /// The next event, oldest first. Poll until there is none, after anything was brought in or
-    /// asked for: recipes take their steps in here.
+    /// Returns the next event, oldest first. Call it until there is none, after anything was
+    /// reported or submitted: recipes take their steps in here.
     #[inline]
     pub fn poll_event(&mut self, now: Instant) -> Option<Event<R, T, W>> {
         loop {
@@ -59,8 +59,8 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
         }
     }
 
-    /// Whether [`poll_event`](Self::poll_event) has something to hand out, or to do before. Quick, to be
-    /// asked after each request that was submitted.
+    /// Returns whether [`poll_event`](Self::poll_event) has an event, or work to do. It is quick
+    /// enough to be called after each submitted request.
     #[inline]
     pub fn has_events(&self) -> bool {
         !self.events.is_empty()
@@ -70,7 +70,7 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
             || self.clock == Clock::Read
     }
 
-    /// Does what is better done for many events at once. Whether there was anything to do.
+    /// Does work that is cheaper for many events at once. Returns whether there was any.
     fn settle(&mut self, now: Instant) -> bool {
         if core::mem::replace(&mut self.clock, Clock::Settled) == Clock::Read {
             self.look_if_due(now);
@@ -106,7 +106,7 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
                 self.stimulate(now, key, Stimulus::Happened(Happening::Fired { ticket, wake }));
             }
             SessionEvent::WatchLost { watcher: Watcher::Recipe { key, ticket } } => {
-                // While the session lives, a watch is only lost where it relied on another one of the
+                // While the session lives, a watch is lost only if it relied on another one of the
                 // same path that the server refused. Otherwise the recipe hears of the session.
                 if self.session.ended().is_none() {
                     self.stimulate(now, key, Stimulus::Happened(Happening::WatchLost(ticket)));
@@ -116,10 +116,10 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
                 self.link = if read_only { Link::ReadOnly } else { Link::Up { timeout } };
                 self.heartbeats.connected();
                 self.lease_not_needed(now);
-                // From now on an expiry is one like any other.
+                // From now on an expiry is like any other.
                 self.settings.resumption = None;
                 self.tell(Event::Connected { session, timeout, read_only });
-                // A read-only server is cut off from the ensemble: nothing is held by it.
+                // A read-only server is cut off from the ensemble, so nothing is held through it.
                 if !read_only {
                     self.start_looks(now);
                     self.stimulate_all(now, Happening::Connected(session));
@@ -141,7 +141,7 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
             }
             SessionEvent::HeartbeatRefused { error } => self.heartbeat_refused(now, error),
             SessionEvent::Ended(end) => self.session_ended(now, end),
-            // The caller's, which were handed out; and no recipe keeps a persistent watch.
+            // These are the caller's, and were handed out; and no recipe keeps a persistent watch.
             SessionEvent::Completed { tag: Tag::Caller(_), .. }
             | SessionEvent::Fired { .. }
             | SessionEvent::Changed { .. }

@@ -1,5 +1,5 @@
-//! Whose znode the session's heartbeats check. One serves all recipes of a host: the lease is the
-//! session's.
+//! Chooses the znode that the session's heartbeats check. One serves all recipes of a host, because
+//! the lease is the session's.
 
 use zk_jute::ErrorCode;
 use zk_session::{Instant, LeaseUpkeep};
@@ -12,8 +12,8 @@ use crate::replies::{Happening, Stimulus};
 use crate::seat::SeatStage;
 
 impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
-    /// After a step of the recipe `key`: heartbeats check a znode whose recipe needs the lease, if
-    /// there is one.
+    /// Makes heartbeats check a znode of a recipe that needs the lease, if there is one. Called
+    /// after each step of the recipe `key`.
     pub(super) fn tend_heartbeats(&mut self, now: Instant, key: RecipeKey) {
         let Self { seats, heartbeats, .. } = self;
         let seat = seats.get(&key).filter(|seat| seat.stage == SeatStage::Standing);
@@ -34,10 +34,10 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
         self.check(now, next);
     }
 
-    /// The lease goes on for all recipes, or for none: at once another znode is checked, if one
-    /// stands. That of the refused one may be gone without its recipe having been told: it looks.
+    /// Checks another standing znode at once, because the lease goes on for all recipes or for
+    /// none. The recipe with the refused znode looks: the znode may be gone without an event.
     ///
-    /// A server that has too much to do has looked at no znode, and would refuse the next one too:
+    /// A server that has too much to do has checked no znode, and would refuse the next one too:
     /// each refusal delays the heartbeat that counts.
     pub(super) fn heartbeat_refused(&mut self, now: Instant, error: ErrorCode) {
         let Some(refused) = self.heartbeats.checked.clone() else {
@@ -55,7 +55,7 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
         self.stimulate(now, key, Stimulus::Happened(Happening::Look));
     }
 
-    /// The first of these recipes that stands, and needs the lease still.
+    /// Returns the first of these recipes that stands, and still needs the lease.
     fn first(&mut self, of: impl Fn(&Heartbeats) -> Option<RecipeKey>) -> Option<Checked> {
         loop {
             let key = of(&self.heartbeats)?;
@@ -78,13 +78,13 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
         self.heartbeats.checked = next;
     }
 
-    /// The lease is to be ready, and proved by one check once a recipe needs it.
+    /// Keeps the lease ready, so that one check proves it once a recipe needs it.
     pub(super) fn keep_ready(&mut self, now: Instant) {
         let kept = self.session.keep_lease(now, LeaseUpkeep::Ready);
         debug_assert!(kept.is_ok(), "no znode is named");
     }
 
-    /// No recipe stands: in a while, the lease need not be ready any more.
+    /// Notes that no recipe stands, so the lease need not be kept ready after a while.
     pub(super) fn lease_not_needed(&mut self, now: Instant) {
         if let (true, Link::Up { timeout }) = (self.seats.is_empty(), self.link) {
             self.readiness.not_needed(now, timeout);

@@ -1,4 +1,4 @@
-//! Where the driver brings in what its transport and its clock say, and asks what to do.
+//! The driver's interface: reports of its transport and clock, and commands for them.
 
 use core::num::NonZeroUsize;
 
@@ -12,21 +12,21 @@ use super::{Clock, Recipe, RecipeHost};
 use crate::key::Tag;
 
 impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
-    /// Gives back memory that is not in use, as after a burst of requests.
+    /// Frees unused memory, as after a burst of requests.
     pub fn shrink_to_fit(&mut self) {
         self.session.shrink_to_fit();
         self.events.shrink_to_fit();
     }
 
-    /// The transport that [`TransportCommand::Connect`] asked for is open.
+    /// Reports that the transport of [`TransportCommand::Connect`] is open.
     pub fn handle_opened(&mut self, now: Instant) {
         if !self.is_transport_outdated() {
             self.session.handle_opened(now);
         }
     }
 
-    /// The transport delivered a frame, or its payload; of one that is longer than the driver keeps,
-    /// the head.
+    /// Reports a frame, or its payload; or the head of a frame that is longer than the driver
+    /// keeps.
     #[inline]
     pub fn handle_frame(&mut self, now: Instant, frame: impl Into<Frame>) {
         self.session.handle_frame(now, frame);
@@ -58,23 +58,23 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
         self.session.handle_bytes(now, input, max_frame);
     }
 
-    /// The transport could not be opened, failed, or was closed by the other side.
+    /// Reports that the transport could not be opened, failed, or was closed by the other side.
     pub fn handle_closed(&mut self, now: Instant) {
         if !self.is_transport_outdated() {
             self.session.handle_closed(now);
         }
     }
 
-    /// Does what is due at `now`. Call it at [`RecipeHost::poll_timeout`], and whenever: what is not
-    /// due is not done.
+    /// Does what is due at `now`. Call it at [`RecipeHost::poll_timeout`]; calling it earlier does
+    /// no harm.
     pub fn handle_timeout(&mut self, now: Instant) {
         self.session.handle_timeout(now);
-        // Recipes are told of the time after what the session has to tell.
+        // Recipes hear of the time after the events of the session.
         self.clock = Clock::Read;
     }
 
-    /// When [`RecipeHost::handle_timeout`] wants to be called next, to be followed by
-    /// [`RecipeHost::poll_event`]; the past, if there is more to do than was done at once.
+    /// Returns when to call [`RecipeHost::handle_timeout`] next, and then
+    /// [`RecipeHost::poll_event`]; a moment in the past if more work is left than was done at once.
     pub fn poll_timeout(&self) -> Option<Instant> {
         if self.lists.has_undelivered() {
             return Some(Instant::ORIGIN);
@@ -88,7 +88,7 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
         next
     }
 
-    /// What to do with the transport now, if anything.
+    /// Returns a command for the transport, if there is one.
     pub fn poll_transport(&mut self) -> Option<TransportCommand> {
         self.first_transport.take().or_else(|| self.session.poll_transport())
     }
@@ -98,37 +98,37 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
         self.session.poll_transmit(output);
     }
 
-    /// The driver has another list of servers: see
+    /// Replaces the list of servers: see
     /// [`Session::handle_servers`](zk_session::Session::handle_servers).
     pub fn handle_servers(&mut self, now: Instant, count: NonZeroUsize) {
         self.settings.session.servers = count;
         self.session.handle_servers(now, count);
-        // The place of a server in the former list; the attempt begins anew.
+        // A command with a place in the former list is void, since the attempt begins anew.
         self.first_transport.take_if(|first| matches!(first, TransportCommand::Connect(_)));
     }
 
-    /// What the SASL mechanism is to be asked, if anything.
+    /// Returns a challenge for the SASL mechanism, if there is one.
     pub fn poll_sasl(&mut self) -> Option<SaslChallenge> {
         self.session.poll_sasl()
     }
 
-    /// The SASL mechanism has answered.
+    /// Reports the SASL mechanism's answer.
     pub fn handle_sasl(&mut self, now: Instant, answer: SaslAnswer<'_>) {
         self.session.handle_sasl(now, answer);
     }
 
-    /// A server that is to be asked by `isro` whether it takes writes.
+    /// Returns a server to ask by `isro` whether it takes writes.
     pub fn poll_probe(&mut self) -> Option<ServerIndex> {
         self.session.poll_probe()
     }
 
-    /// The server has answered.
+    /// Reports the server's answer.
     pub fn handle_probed(&mut self, now: Instant, server: ServerIndex, answer: ProbeAnswer) {
         self.session.handle_probed(now, server, answer);
     }
 
-    /// Whether the session wants to be rid of the driver's transport, and the driver was not told
-    /// yet: what becomes of that one must not pass for what becomes of the next one.
+    /// Returns whether the driver has still to drop a transport that the session has given up.
+    /// Reports on that one must not pass for reports on the next one.
     fn is_transport_outdated(&mut self) -> bool {
         self.first_transport = self.poll_transport();
         self.first_transport.is_some()

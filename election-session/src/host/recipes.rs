@@ -1,4 +1,4 @@
-//! What the caller does with recipes, and how they take their steps.
+//! The caller's interface to recipes, and the steps of recipes.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -20,8 +20,8 @@ use crate::site::Site;
 use crate::view::View;
 
 impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
-    /// Adds a recipe. It stands as soon as there is a session, and goes on until
-    /// [`Event::Over`](crate::Event::Over), over lost connections and expired sessions.
+    /// Adds a recipe. It stands as soon as there is a session, and goes on over lost connections
+    /// and expired sessions until [`Event::Over`](crate::Event::Over).
     pub fn stand(&mut self, now: Instant, recipe: R, site: Arc<Site>) -> RecipeKey {
         self.last_key += 1;
         let key = RecipeKey(self.last_key);
@@ -41,16 +41,16 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
         key
     }
 
-    /// Makes a recipe give up, whatever it is doing. What was announced to its user is over with
-    /// this call.
+    /// Makes a recipe give up, whatever it is doing. A grant that was announced to its user is over
+    /// with this call.
     pub fn withdraw(&mut self, now: Instant, key: RecipeKey) {
         self.stimulate(now, key, Stimulus::Withdraw);
     }
 
-    /// Sets, or with `None` takes back, the time at which the recipe is fed
+    /// Sets, or with `None` removes, the time at which the host feeds the recipe
     /// [`Event::Deadline`](election_core::Event::Deadline).
     pub fn set_deadline(&mut self, key: RecipeKey, deadline: Option<Instant>) {
-        // One that is over, and was not handed out yet, waits for nothing.
+        // A recipe that is over, with its end not polled yet, waits for nothing.
         let seat = self.seats.get_mut(&key);
         let Some(seat) = seat.filter(|seat| !matches!(seat.stage, SeatStage::Over(_))) else {
             return;
@@ -59,20 +59,20 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
         self.deadlines.replace(key, former, deadline);
     }
 
-    /// Feeds the recipe [`Event::Deadline`](election_core::Event::Deadline) with this call: a nominee
-    /// that leads steps down, and what was announced to its user is over.
+    /// Feeds the recipe [`Event::Deadline`](election_core::Event::Deadline) at once. A nominee that
+    /// leads steps down, and a grant that was announced to its user is over.
     pub fn reach_deadline(&mut self, now: Instant, key: RecipeKey) {
         self.set_deadline(key, None);
         self.stimulate(now, key, Stimulus::Happened(Happening::Deadline));
     }
 
-    /// A recipe, until its [`Event::Over`](crate::Event::Over) was handed out.
+    /// Returns a recipe, until its [`Event::Over`](crate::Event::Over) was polled.
     pub fn recipe(&self, key: RecipeKey) -> Option<&R> {
         Some(&self.seats.get(&key)?.recipe)
     }
 
-    /// What there is to know of a recipe, until its [`Event::Over`](crate::Event::Over) was handed
-    /// out.
+    /// Returns what the host knows of a recipe, until its [`Event::Over`](crate::Event::Over) was
+    /// polled.
     pub fn view(&self, key: RecipeKey) -> Option<View<'_>> {
         let seat = self.seats.get(&key)?;
         let Seat { grant, session, stage, site, .. } = &**seat;
@@ -88,8 +88,8 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
         })
     }
 
-    /// A recipe and what there is to know of it, for recipes that keep something for their user. To
-    /// feed it is for the host alone.
+    /// Returns a recipe and what the host knows of it, for recipes that keep something for their
+    /// user. Only the host may feed the recipe.
     pub fn recipe_mut(&mut self, key: RecipeKey) -> Option<(&mut R, View<'_>)> {
         let lease_deadline = self.session.lease_deadline();
         let seat = self.seats.get_mut(&key)?;
@@ -101,11 +101,11 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
         Some((recipe, view))
     }
 
-    /// What the user of a recipe may act by at `now`: the token of what was announced to it, while the
-    /// lease deadline lies ahead.
+    /// Returns what the user of a recipe may act by at `now`: the token of its announced grant,
+    /// while the lease deadline lies ahead.
     ///
-    /// To be asked before each act, with the clock just read. It is nothing while there are events to
-    /// be polled: one of them may say that the lease has lapsed, although it was proved again since.
+    /// Call it before each act, with the clock just read. It returns `None` while there are events
+    /// to poll: one of them may say that the lease has lapsed, although it was proved again since.
     pub fn held(&self, now: Instant, key: RecipeKey) -> Option<Token> {
         if !self.events.is_empty() || self.session.has_events() {
             return None;
@@ -116,24 +116,24 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
         self.session.lease_deadline().filter(|deadline| now < *deadline).map(|_| token)
     }
 
-    /// The recipes that take steps, oldest first.
+    /// Returns the recipes that take steps, oldest first.
     pub fn recipes(&self) -> impl Iterator<Item = (RecipeKey, &R)> {
         let standing = self.seats.iter().filter(|(_, seat)| seat.stage == SeatStage::Standing);
         standing.map(|(key, seat)| (*key, &seat.recipe))
     }
 
-    /// Hands out the event, after those before it.
+    /// Adds an event behind the earlier ones.
     pub(super) fn tell(&mut self, event: Event<R, T, W>) {
         self.events.push_back(Pending::Event(event));
     }
 
-    /// Tells of a change that no event of the recipe has led to.
+    /// Reports a change that no event of the recipe has caused.
     pub(super) fn tell_step(&mut self, key: RecipeKey, grant: Option<GrantChange>) {
         let zxid = self.session.last_zxid();
         self.tell(Event::Stepped(Step { key, notice: None, grant, woken_by: None, zxid }));
     }
 
-    /// The recipe takes no more steps.
+    /// Ends a recipe, which takes no more steps.
     pub(super) fn recipe_is_over(&mut self, key: RecipeKey, end: RecipeEnd) {
         let Some(seat) = self.seats.get_mut(&key) else {
             return;
@@ -212,8 +212,8 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
         }
     }
 
-    /// Hands lists to the recipes that asked for them, as many as may be before other events, and
-    /// asks for the next ones. Whether there was anything to do.
+    /// Delivers lists to the recipes that asked for them, as many as the turn admits, and asks for
+    /// the next ones. Returns whether there was anything to do.
     pub(super) fn deliver_lists(&mut self, now: Instant) -> bool {
         let mut has_delivered = false;
         while let Some(next) = self.lists.next(&mut self.turn) {
@@ -242,7 +242,7 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
         self.step(now, to.key, Stimulus::Listed { ticket: to.ticket, listed });
     }
 
-    /// A reply, or the passing of time, may have changed the lease that grants wait for.
+    /// Announces waiting grants, if a reply or the passing of time has made the lease good enough.
     pub(super) fn announce_grants(&mut self, now: Instant) {
         let Self { seats, session, lists, events, .. } = self;
         let zxid = session.last_zxid();
@@ -262,7 +262,7 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
         });
     }
 
-    /// Lets all recipes look at the same moment: the lists serve all that stand at one node.
+    /// Makes all recipes look at the same moment, so that one list serves all at one node.
     pub(super) fn look_if_due(&mut self, now: Instant) {
         if self.looks.is_due(now) {
             self.start_looks(now);
@@ -286,7 +286,7 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
         }
     }
 
-    /// Recipes with a connection look now and then.
+    /// Starts the looks: recipes with a connection look now and then.
     pub(super) fn start_looks(&mut self, now: Instant) {
         if let Link::Up { timeout } = self.link
             && !self.seats.is_empty()

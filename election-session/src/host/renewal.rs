@@ -1,4 +1,4 @@
-//! How sessions follow each other, and how the host ends.
+//! The succession of sessions, and the end of the host.
 
 use alloc::vec::Vec;
 
@@ -13,8 +13,8 @@ use crate::sessions::{HostSession, next_session};
 use crate::settings::{IfGone, OnExpiry, Resumption};
 
 impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
-    /// Closes the session, after what was submitted before. Nothing is held from here on: the server
-    /// deletes the ephemeral znodes, and lets others go ahead, before it confirms.
+    /// Closes the session, after the requests submitted before. Nothing is held from here on: the
+    /// server deletes the ephemeral znodes, so others go ahead, before it confirms.
     pub fn close(&mut self, now: Instant) {
         self.renew_no_more();
         self.session.close(now);
@@ -25,13 +25,13 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
                 continue;
             };
             match (seat.stage, seat.recipe.phase()) {
-                // What is heard of its znode from now on is its end by the close.
+                // Events of its znode from now on mean its end by the close.
                 (SeatStage::Standing, Phase::Standing) => {
                     seat.stage = SeatStage::Closing;
                     let grant = seat.grant.end(SessionEnd::Closed);
                     self.tell_step(key, grant);
                 }
-                // Its end is still to be told, or what it left to be removed.
+                // Its end is still to be reported, or its cleanup to be done.
                 (SeatStage::Standing, Phase::Leaving | Phase::CleaningUp | Phase::Over)
                 | (SeatStage::Closing | SeatStage::Over(_), _) => {}
             }
@@ -40,14 +40,14 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
 
     /// Gives the session up without closing it: see
     /// [`Session::detach`](zk_session::Session::detach). Nothing is held from here on, but the
-    /// znodes stand; the host that goes on with the ticket may hold it.
+    /// znodes stay; the host that continues with the ticket may hold it.
     pub fn detach(&mut self, now: Instant) -> Option<SessionTicket> {
         let ticket = self.session.detach(now)?;
         self.renew_no_more();
         Some(ticket)
     }
 
-    /// Ends everything at once, without a word to a server: the driver is gone.
+    /// Ends everything at once, without a message to a server, because the driver is gone.
     pub fn abandon(&mut self, now: Instant) {
         self.renew_no_more();
         if self.session.ended().is_none() {
@@ -75,14 +75,13 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
         }
     }
 
-    /// Without a connection nothing that recipes asked for is answered, and there is nothing to look
-    /// at.
+    /// Voids the recipes' requests and looks: without a connection there is no answer to them.
     pub(super) fn void_requests(&mut self) {
         self.lists.clear();
         self.looks.stop();
     }
 
-    /// Whether another session follows one that came to this end.
+    /// Returns whether another session follows this end.
     pub(super) fn renews_after(&self, end: SessionEnd) -> bool {
         let renews = match self.settings.resumption.as_deref() {
             Some(Resumption { if_gone, .. }) => *if_gone == IfGone::StartAnew,
@@ -91,13 +90,13 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
         renews && matches!(end, SessionEnd::Expired(_))
     }
 
-    /// The caller is done: also a session that has expired, and of which it was not told, is the last.
+    /// Makes this session the last one, even if it has expired without the caller knowing yet.
     fn renew_no_more(&mut self) {
         self.settings.on_expiry = OnExpiry::Close;
         self.settings.resumption = None;
     }
 
-    /// The session that follows one that expired, if there is to be one.
+    /// Returns the session that follows an expired one, if there is to be one.
     fn renewed_session(
         &mut self,
         now: Instant,

@@ -4,17 +4,17 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use sha1::{Digest as _, Sha1};
 
-/// Lengths of digests in bytes: that of SHA-1; and those of the other algorithms that servers since 3.7
-/// may be set to (`zookeeper.DigestAuthenticationProvider.digestAlg`).
+/// Lengths of digests in bytes: that of SHA-1, and those of the other algorithms that servers since
+/// 3.7 support (`zookeeper.DigestAuthenticationProvider.digestAlg`).
 const LENGTHS: [usize; 5] = [20, 28, 32, 48, 64];
 
-/// `user:hash`, where the hash is Base64 of the SHA-1 digest of `user:password`.
+/// Returns `user:hash`, where the hash is Base64 of the SHA-1 digest of `user:password`.
 pub(super) fn identity(user: &str, password: &str) -> String {
     let digest = Sha1::digest([user, ":", password].concat());
     format!("{user}:{}", STANDARD.encode(digest))
 }
 
-/// Whether this has the form `user:hash`, so that a password cannot pass for its hash.
+/// Returns whether this has the form `user:hash`, so that a password cannot pass for its hash.
 pub(super) fn is_identity(identity: &str) -> bool {
     identity.split_once(':').is_some_and(|(_, hash)| {
         STANDARD.decode(hash).is_ok_and(|digest| LENGTHS.contains(&digest.len()))

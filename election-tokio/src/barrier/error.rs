@@ -1,4 +1,4 @@
-//! What goes wrong at a barrier, or a double barrier.
+//! Errors of barriers and double barriers.
 
 use core::fmt;
 
@@ -10,7 +10,7 @@ use crate::acl::AclError;
 use crate::error::SharedError;
 use crate::path::PathError;
 
-/// Why something that was asked of a barrier was not done.
+/// Why an operation on a barrier failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BarrierError {
@@ -23,13 +23,13 @@ pub enum BarrierError {
         #[source]
         error: PathError,
     },
-    /// The access list is one that no server would take.
+    /// No server would accept the access list.
     #[error("invalid access list: {0}")]
     InvalidAcl(#[from] AclError),
     /// The operating system gave no random numbers for the name of an entry.
     #[error("no random numbers from the operating system: {0}")]
     Randomness(#[source] SharedError),
-    /// Something that asking again does not repair.
+    /// It failed in a way that trying again does not repair.
     #[error("{}", Named(*.0))]
     Failed(BarrierFailure),
     /// The client ended.
@@ -37,8 +37,8 @@ pub enum BarrierError {
     ClientClosed(SessionEnd),
 }
 
-/// Why a participant is inside a double barrier no longer, although it has not left: to the others it
-/// has, and they leave without it.
+/// Why a participant is not inside a double barrier any more, although it has not left. For the
+/// others it has left, and they leave without it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum BarrierLost {
@@ -48,7 +48,7 @@ pub enum BarrierLost {
     /// Another client deleted the participant's entry.
     #[error("another client deleted the participant's entry")]
     Evicted,
-    /// Something that asking again does not repair.
+    /// It failed in a way that trying again does not repair.
     #[error("{}", Named(*.0))]
     Failed(BarrierFailure),
     /// The client ended.
@@ -71,7 +71,7 @@ pub(crate) fn checked_path(path: &str) -> Result<ZnodePath, BarrierError> {
     path.parse().map_err(invalid)
 }
 
-/// With the name of the server's error code, of which the machine knows the number alone.
+/// Shows the name of the server's error code; the machine knows only the number.
 struct Named(BarrierFailure);
 
 impl fmt::Display for Named {

@@ -1,4 +1,4 @@
-//! What a caller is shown of what it asked of a barrier.
+//! The state of an operation on a barrier, as its caller sees it.
 
 use election_core::{Barrier, BarrierEnd};
 use election_session::{RecipeEnd, Step, View};

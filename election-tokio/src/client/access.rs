@@ -9,7 +9,8 @@ use crate::acl::{Access, Acls};
 use crate::error::{Error, ErrorKind};
 
 impl Client {
-    /// Reads a znode's access list. Needs the permission to read the znode or to administer it.
+    /// Reads a znode's access list. The client needs the permission to read or to administer the
+    /// znode.
     ///
     /// Cancel safe: nothing is changed.
     ///
@@ -25,17 +26,17 @@ impl Client {
     }
 
     /// Replaces a znode's access list, if the list has this version ([`Access::acl_version`], or
-    /// [`Version::ANY`]), which is not the version of the data. Needs the permission to administer
-    /// the znode. No watch fires.
+    /// [`Version::ANY`]). This is not the version of the data. The client needs the permission to
+    /// administer the znode. No watch fires.
     ///
-    /// Cancel safe: the list may be replaced all the same.
+    /// Cancel safe: the list may still be replaced.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidAcl`] for a list that no server would take, which is not sent;
-    /// `InvalidAcl` for one that this server does not take, such as one of a scheme that it does not
-    /// know, or [`Acls::creator_all`] from a client without identities; `NoNode`; `BadVersion`;
-    /// `NoAuth`.
+    /// [`ErrorKind::InvalidAcl`] for a list that no server would accept, which is not sent;
+    /// `InvalidAcl` for a list that this server does not accept, for example because it does not
+    /// know a scheme, or for [`Acls::creator_all`] from a client without identities; `NoNode`;
+    /// `BadVersion`; `NoAuth`.
     pub async fn set_acl(&self, path: &str, acls: &Acls, version: Version) -> Result<Stat, Error> {
         let server_path = self.server_path::<SetAclRequest<'_>>(path)?;
         let entries = checked_acls(SetAclRequest::OPCODE, path, acls)?;
@@ -46,7 +47,7 @@ impl Client {
     }
 }
 
-/// Refuses an access list that no server would take.
+/// Refuses an access list that no server would accept.
 pub(super) fn checked_acls<'a>(
     operation: OpCode,
     path: &str,

@@ -1,4 +1,4 @@
-//! How a client is made.
+//! The settings of a client.
 
 use core::num::NonZeroUsize;
 use core::time::Duration;
@@ -25,11 +25,11 @@ use crate::transport::{Connector, TcpConnector};
 use crate::updates::{NoMoreUpdates, Updates};
 use election_session::{Identity, KeepReady, OnExpiry, Resumption, Settings};
 
-/// The largest reply that a client reads unless told otherwise. Servers put no limit on what they
-/// send: a list of many children may be larger than what they accept themselves.
+/// The largest reply that a client reads by default. Servers do not limit what they send: a list of
+/// many children may be larger than the frames that they accept.
 const DEFAULT_MAX_REPLY: usize = 64 * 1024 * 1024;
 
-/// Sets a client up, and [connects](ClientBuilder::connect) it; made by [`Client::builder`].
+/// Sets a client up and [connects](ClientBuilder::connect) it; made by [`Client::builder`].
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct ClientBuilder {
@@ -50,14 +50,14 @@ pub struct ClientBuilder {
     sasl: Option<Arc<dyn SaslMechanism>>,
 }
 
-/// How the servers are found.
+/// How to find the servers.
 #[derive(Clone, Debug)]
 enum ServersAt {
     ConnectString(String),
     Source { source: Arc<dyn ServerSource>, chroot: String },
 }
 
-/// What follows on connecting if the chroot does not exist.
+/// What to do on connecting if the chroot does not exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum MissingChroot {
     StaysMissing,
@@ -70,8 +70,8 @@ impl Client {
         ClientBuilder::new(servers)
     }
 
-    /// Starts to describe a client of the servers that `source` names, which lives below `chroot`;
-    /// `/` is the whole tree.
+    /// Starts to describe a client of the servers that `source` names. The client lives below
+    /// `chroot`; `/` is the whole tree.
     pub fn builder_from(source: impl ServerSource, chroot: &str) -> ClientBuilder {
         ClientBuilder::from_source(source, chroot)
     }
@@ -107,10 +107,10 @@ impl ClientBuilder {
     }
 
     /// Sets the session timeout to ask for (default: 10 s). The server brings it into its bounds;
-    /// [`ConnectionState::Connected`] tells what it granted.
+    /// [`ConnectionState::Connected`] has the granted timeout.
     ///
-    /// A leader that dies is followed when its session has timed out. A longer timeout bears longer pauses and
-    /// slower links.
+    /// When a leader dies, the next one leads once the session has timed out. A longer timeout
+    /// survives longer pauses and slower links.
     pub fn session_timeout(mut self, timeout: Duration) -> Self {
         self.session.session_timeout = timeout;
         self
@@ -122,12 +122,13 @@ impl ClientBuilder {
         self
     }
 
-    /// Creates a chroot that does not exist, with what is missing above it: as persistent znodes with
-    /// which every client may do everything. [`ClientBuilder::connect`] does it before it returns;
-    /// after [`ClientBuilder::start`], or for another access list, call [`Client::create_chroot`].
+    /// Creates the chroot and its ancestors if they do not exist: as persistent znodes, with an
+    /// access list that allows everything to every client. [`ClientBuilder::connect`] does it
+    /// before it returns; after [`ClientBuilder::start`], or for another access list, call
+    /// [`Client::create_chroot`].
     ///
-    /// Without it, operations on a chroot that does not exist fail with
-    /// [`ErrorKind::NoChroot`](crate::ErrorKind::NoChroot): it may be mistyped.
+    /// Without it, operations on a missing chroot fail with
+    /// [`ErrorKind::NoChroot`](crate::ErrorKind::NoChroot), because the path may be mistyped.
     pub fn create_chroot(mut self) -> Self {
         self.missing_chroot = MissingChroot::IsCreated;
         self
@@ -139,18 +140,18 @@ impl ClientBuilder {
         self
     }
 
-    /// Sets what becomes of operations while there is no connection (default: they fail at once).
+    /// Sets what happens to operations while there is no connection (default: they fail at once).
     pub fn while_disconnected(mut self, behaviour: WhileDisconnected) -> Self {
         self.session.while_disconnected = behaviour;
         self
     }
 
-    /// Accepts a server that is cut off from its ensemble and answers reads only (default: no).
+    /// Accepts a server that is cut off from its ensemble and answers only reads (default: no).
     ///
-    /// At such a server [`ConnectionState::Connected`] says `read_only`, writes fail with
-    /// [`ErrorKind::ReadOnlyServer`](crate::ErrorKind::ReadOnlyServer), and no nominee is elected. The client
-    /// looks for a server that takes writes, and goes there, with a new session: that of a read-only server
-    /// can own nothing. Watches go along.
+    /// On such a server [`ConnectionState::Connected`] says `read_only`, writes fail with
+    /// [`ErrorKind::ReadOnlyServer`](crate::ErrorKind::ReadOnlyServer), and no nominee is elected.
+    /// The client looks for a server that takes writes, and moves there with a new session: a
+    /// read-only server's session can own nothing. Watches are kept.
     pub fn read_only_servers(mut self, servers: ReadOnlyServers) -> Self {
         self.session.read_only_servers = servers;
         self
@@ -162,65 +163,67 @@ impl ClientBuilder {
         self
     }
 
-    /// Bounds the replies, in bytes (default: 64 MiB). A larger one is not kept: its operation fails with
-    /// [`ErrorKind::ReplyTooLarge`](crate::ErrorKind::ReplyTooLarge).
+    /// Bounds the replies, in bytes (default: 64 MiB). The client does not keep a larger one, and
+    /// its operation fails with [`ErrorKind::ReplyTooLarge`](crate::ErrorKind::ReplyTooLarge).
     pub fn max_reply(mut self, bytes: usize) -> Self {
         self.max_reply = bytes;
         self
     }
 
-    /// Fixes what the client draws at random, the order of the servers and the lengths of waits, by a seed
-    /// (default: from the operating system). For tests that are to go the same way again: clients with one
-    /// seed would all come back at the same moments.
+    /// Sets the seed of what the client draws at random: the order of the servers and the lengths
+    /// of waits (default: from the operating system). It is for tests that have to run the same way
+    /// again. Clients with the same seed would all come back at the same moments.
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = Some(seed);
         self
     }
 
-    /// Sets how often each nominee looks whether a server has kept an event from it (default: every ten
-    /// session timeouts, but not more than once a minute). Each time is drawn anew, between three and
-    /// five quarters of it.
+    /// Sets how often each nominee looks whether a server has kept an event from it (default: every
+    /// ten session timeouts, but not more than once a minute). Each interval is drawn at random,
+    /// between three and five quarters of it.
     ///
-    /// Some servers (3.8.4, 3.9.2 and later, and Debian's 3.8.0) tell nobody of the end of a znode
-    /// that the watcher may not read, and take the watch with it (ZOOKEEPER-4799): a follower whose
-    /// predecessor has such an access list would never be woken. By looking it is, after five quarters
-    /// of this at the latest. The price: one list of the candidates for each election that nominees
-    /// of this client follow in, and one read for each that they lead.
+    /// Some servers (3.8.4, 3.9.2 and later, and Debian's 3.8.0) send no event when a znode is
+    /// deleted that the watcher may not read, and remove the watch (ZOOKEEPER-4799). If its
+    /// predecessor has such an access list, a follower would wait for ever. With looks it wakes
+    /// after five quarters of this interval at the latest. They cost one list of the candidates for
+    /// each election that nominees of this client follow in, and one read for each election that
+    /// they lead.
     pub fn look_interval(mut self, interval: Duration) -> Self {
         self.look_interval = Some(interval);
         self
     }
 
-    /// Sets what the lease of a leadership rests on (default: [`LeaseGrade::Quorum`]).
+    /// Sets the evidence for the lease of a leadership (default: [`LeaseGrade::Quorum`]).
     ///
-    /// Only ZooKeeper's leader expires sessions, but a follower answers pings alone: so a ping proves nothing
-    /// in an ensemble whose members may be cut off. A stronger grade holds under more failures of the
-    /// ensemble. It costs two requests in place of each ping: `sync`s,
-    /// and with `Quorum`, for a nominee that leads or is the next to lead, every other one is a commit.
-    /// See [`ClientBuilder::keep_ready`] for when.
+    /// Only ZooKeeper's leader expires sessions, but a follower answers pings alone. So a ping
+    /// proves nothing in an ensemble if its members may be cut off. A stronger grade holds under
+    /// more failures of the ensemble. It costs two requests in place of each ping: `sync`s, and
+    /// with `Quorum`, for a nominee that leads or is the next to lead, every other one is a commit.
+    /// [`ClientBuilder::keep_ready`] sets when.
     pub fn lease_grade(mut self, grade: LeaseGrade) -> Self {
         self.session.grade = grade;
         self
     }
 
-    /// Sets how often the proofs of a lease go out (default: every third of the session timeout). Twice
-    /// as often, the lease bears answers that take a twelfth of the session timeout and not only a
-    /// 22nd, for twice the requests.
+    /// Sets how often the client proves its lease (default: every third of the session timeout). At
+    /// twice the pace and twice the requests, answers may take a twelfth of the session timeout
+    /// instead of a 22nd.
     pub fn heartbeat_pace(mut self, pace: HeartbeatPace) -> Self {
         self.session.pace = pace;
         self
     }
 
-    /// Sets when the lease is kept ready (default: [`KeepReady::WhileNeeded`]), so that a nominee is
-    /// reported elected one round trip after its promotion. A client that lets it lapse sends pings,
-    /// and takes almost half of the session timeout to prove it.
+    /// Sets when the client keeps its lease ready (default: [`KeepReady::WhileNeeded`]). With a
+    /// ready lease, a nominee is reported elected one round trip after its promotion. A client that
+    /// lets the lease lapse sends pings, and takes almost half of the session timeout to prove it
+    /// again.
     pub fn keep_ready(mut self, keep_ready: KeepReady) -> Self {
         self.keep_ready = keep_ready;
         self
     }
 
-    /// Sets how much earlier than the session timeout a lease ends (default: a tenth), to allow for
-    /// clocks that run at different rates. At most a fifth, but for [`LeaseGrade::Contact`].
+    /// Sets how much earlier than the session timeout a lease ends (default: a tenth), because
+    /// clocks run at different rates. At most a fifth, except with [`LeaseGrade::Contact`].
     pub fn lease_margin(mut self, margin: LeaseMargin) -> Self {
         self.session.margin = margin;
         self
@@ -234,7 +237,7 @@ impl ClientBuilder {
         self
     }
 
-    /// Authenticates the client by SASL, on every connection before anything else. Where a server
+    /// Authenticates the client by SASL, on every connection before anything else. If a server
     /// refuses, or takes no part in SASL, the client ends: it never goes on without an identity.
     ///
     /// With the feature `sasl-digest-md5`: `DigestMd5::new("bob", Secret::new(password))`.
@@ -243,39 +246,39 @@ impl ClientBuilder {
         self
     }
 
-    /// Sets what follows when the session expires (default: the client makes a new one). With
-    /// [`OnExpiry::Close`] the client is over, and all nominations, locks and calls on it end: for a service
-    /// that does not want to reconnect for ever.
+    /// Sets what happens when the session expires (default: the client makes a new one). With
+    /// [`OnExpiry::Close`] the client ends, and so do all nominations, locks and calls on it: for a
+    /// service that does not want to reconnect for ever.
     pub fn on_expiry(mut self, on_expiry: OnExpiry) -> Self {
         self.on_expiry = on_expiry;
         self
     }
 
-    /// Goes on with a session that [`Client::detach`] has given up, in this process or another one:
-    /// its ephemeral znodes stand as they did, and a nomination goes on by
-    /// [`Election::take_over`](crate::Election::take_over). `if_gone` says what follows if no server
-    /// knows the session any more. The timeout of the ticket is asked for, unless
-    /// [`ClientBuilder::session_timeout`] asks for another one afterwards.
+    /// Continues a session that [`Client::detach`] has given up, in this process or another one.
+    /// Its ephemeral znodes are still there, and
+    /// [`Election::take_over`](crate::Election::take_over) continues a nomination. `if_gone` says
+    /// what happens if no server knows the session any more. The client asks for the timeout of the
+    /// ticket, unless a later call of [`ClientBuilder::session_timeout`] sets another one.
     ///
-    /// Use a ticket once. Using it, valid or not, disconnects whichever client holds the session: two processes
-    /// with one session end each other's connections in turn.
+    /// Use a ticket once. Using it, valid or not, disconnects the client that holds the session:
+    /// two processes with one session end each other's connections in turn.
     pub fn resume(mut self, ticket: SessionTicket, if_gone: IfGone) -> Self {
         self.session.session_timeout = ticket.timeout();
         self.resumption = Some(Resumption { ticket, if_gone });
         self
     }
 
-    /// Opens transports in another way than by plain TCP.
+    /// Opens transports by `connector`, instead of plain TCP.
     pub fn connector(mut self, connector: impl Connector) -> Self {
         self.connector = Arc::new(connector);
         self
     }
 
-    /// Encrypts every connection with TLS, over whatever the [`ClientBuilder::connector`] opens.
-    /// The servers' ports have to be those for TLS (`secureClientPort`).
+    /// Encrypts every connection with TLS, over the transports of [`ClientBuilder::connector`]. The
+    /// servers' ports have to be those for TLS (`secureClientPort`).
     ///
-    /// [`ClientBuilder::start`] and [`ClientBuilder::connect`] then read files, and block while
-    /// they do. What is wrong with them is [`ConnectError::Tls`].
+    /// [`ClientBuilder::start`] and [`ClientBuilder::connect`] then read files, and block
+    /// meanwhile. Unusable files are [`ConnectError::Tls`].
     #[cfg(feature = "tls")]
     pub fn tls(mut self, options: TlsOptions) -> Self {
         self.tls = Some(options);
@@ -284,12 +287,12 @@ impl ClientBuilder {
 
     /// Makes the client and waits for its first session.
     ///
-    /// Cancel safe: dropping the future drops the client, which closes its session if a server
-    /// has granted or resumed it by then.
+    /// Cancel safe: dropping the future drops the client, which closes its session if a server has
+    /// granted or resumed it by then.
     ///
     /// # Errors
     ///
-    /// [`ConnectError`], with the last attempt if no server granted a session in time.
+    /// [`ConnectError`]; if no server granted a session in time, with the last attempt.
     pub async fn connect(self) -> Result<Client, ConnectError> {
         let after = self.connect_timeout.unwrap_or(self.session.session_timeout);
         let (resumes, missing_chroot) = (self.resumption.is_some(), self.missing_chroot);
@@ -320,8 +323,8 @@ impl ClientBuilder {
         Err(ConnectError::NoServer { after, last_failure })
     }
 
-    /// Makes the client without waiting: it connects in the background, and
-    /// [`Client::connection_updates`] shows how that goes.
+    /// Makes the client without waiting. It connects in the background;
+    /// [`Client::connection_updates`] shows the progress.
     ///
     /// # Errors
     ///
@@ -364,7 +367,8 @@ impl ClientBuilder {
         let shared = Shared::new(settings, Servers::new(known), chroot, self.max_reply);
         let shared = Arc::new(shared.map_err(unpresentable)?);
         let dialer = Dialer { connector, sasl: self.sasl };
-        // In a box: the memory of a task comes in steps of 128 bytes, of which one would be next to empty.
+        // In a box: the memory of a task comes in steps of 128 bytes, and one of them would be
+        // nearly empty.
         runtime.spawn(Box::pin(Driver::new(Arc::clone(&shared), source, dialer)));
         Ok(Client { handle: Arc::new(Handle { shared }) })
     }
@@ -382,7 +386,7 @@ async fn connected(connection: &mut Updates<ConnectionState>) -> Result<(), Sess
     }
 }
 
-/// No identity fails otherwise before there is a connection.
+/// Only an identity can fail so before there is a connection.
 fn unpresentable(error: SubmitError) -> ConnectError {
     match error {
         SubmitError::TooLarge { length, limit } => ConnectError::IdentityTooLarge { length, limit },

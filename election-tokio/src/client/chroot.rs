@@ -10,17 +10,18 @@ use crate::acl::Acls;
 use crate::error::Error;
 
 impl Client {
-    /// Creates the client's chroot and what is missing above it, as persistent znodes without data and
+    /// Creates the client's chroot and its missing ancestors, as persistent znodes without data and
     /// with this access list. Does nothing if the chroot exists, or if the client has none.
     ///
-    /// [`ClientBuilder::create_chroot`](crate::ClientBuilder::create_chroot) does this on connecting.
+    /// [`ClientBuilder::create_chroot`](crate::ClientBuilder::create_chroot) does this on
+    /// connecting.
     ///
-    /// Cancel safe: the chroot, or only some of the znodes above it, may be created all the same.
+    /// Cancel safe: the chroot, or only some of its ancestors, may still be created.
     ///
     /// # Errors
     ///
-    /// Those of [`Client::create_with_acl`], with the path on the server of the znode that could not
-    /// be created. After an error, some of the znodes above may be there.
+    /// Those of [`Client::create_with_acl`], with the path on the server of the znode that could
+    /// not be created. After an error, some of the ancestors may exist.
     pub async fn create_chroot(&self, acls: &Acls) -> Result<(), Error> {
         let chroot = self.shared().chroot.as_str();
         let acl = checked_acls(OpCode::CREATE2, chroot, acls)?;
@@ -29,8 +30,8 @@ impl Client {
         }
         let mut outcome = Ok(());
         for path in ancestors(chroot).chain([chroot]) {
-            // A server looks for the permission to create before it looks whether the znode exists:
-            // only the znode below tells whether a refusal matters.
+            // A server checks the permission to create before it checks whether the znode exists.
+            // So only the znode below shows whether a refusal matters.
             outcome = match (outcome, self.create_plain(path, &acl).await) {
                 (Err(refused), Err(error)) if error.is_no_node() => return Err(refused),
                 (_, Err(error)) if error.is_node_exists() => Ok(()),

@@ -16,7 +16,7 @@ use crate::error::{Error, ErrorKind};
 use crate::hub::Hub;
 use crate::path;
 
-/// What kind of znode to create.
+/// The kind of a new znode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum CreateMode {
@@ -28,17 +28,17 @@ pub enum CreateMode {
     Ephemeral,
     /// Goes with the session; the server appends a number to the path.
     EphemeralSequential,
-    /// Goes some time after its last child is gone; servers since 3.5.1.
+    /// Goes some time after its last child; servers since 3.5.1.
     Container,
-    /// Goes some time after it was not written for its time to live, while it has no children;
+    /// Goes some time after its time to live has passed without a write, if it has no children;
     /// servers since 3.5.3, if they allow it (`extendedTypesEnabled`).
     PersistentWithTtl(Ttl),
     /// Like [`CreateMode::PersistentWithTtl`]; the server appends a number to the path.
     PersistentSequentialWithTtl(Ttl),
 }
 
-/// What creates a znode. Each request has its own modes: with those of another one, servers have
-/// made something else, or terminated (protocol section 4.4).
+/// The request that creates a znode. Each has modes of its own: with those of another request,
+/// servers have created something else, or terminated (docs/protocol.md#operations).
 pub(super) enum CreateRecord<'a> {
     Plain(CreateRequest<'a>),
     Container(CreateRequest<'a>),
@@ -83,7 +83,7 @@ impl CreateMode {
         }
     }
 
-    /// Checks a path to create; that of a sequential znode may end with a slash, since a number
+    /// Checks the path of a new znode. A sequential one may end with a slash, since a number
     /// follows.
     pub(super) fn validate(self, path: &str) -> Result<(), path::PathError> {
         match self {
@@ -119,17 +119,17 @@ pub struct Created {
 impl Client {
     /// Creates a znode with an open access list: every client may do everything with it.
     ///
-    /// Cancel safe: the znode may be created all the same.
+    /// Cancel safe: the znode may still be created.
     ///
     /// # Errors
     ///
     /// `NodeExists`; `NoNode` if there is no parent; `NoChildrenForEphemerals`; `NoAuth` without
     /// the permission to create children of the parent;
-    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) where the server does not know the
+    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if the server does not know the
     /// mode, or does not allow it.
     ///
-    /// Before ZooKeeper 3.5 the metadata are read behind the creation: where another client has deleted
-    /// the znode by then, the error is `NoNode`, and its operation `exists`.
+    /// Before ZooKeeper 3.5 the client reads the metadata after the creation. If another client has
+    /// deleted the znode by then, the error is `NoNode`, with the operation `exists`.
     pub async fn create(
         &self,
         path: &str,
@@ -141,11 +141,11 @@ impl Client {
 
     /// Creates a znode with an access list.
     ///
-    /// Cancel safe: the znode may be created all the same.
+    /// Cancel safe: the znode may still be created.
     ///
     /// # Errors
     ///
-    /// Those of [`Client::create`], and those of [`Client::set_acl`] that are about the list.
+    /// Those of [`Client::create`], and those of [`Client::set_acl`] that concern the list.
     pub async fn create_with_acl(
         &self,
         path: &str,
@@ -177,7 +177,7 @@ impl Client {
         self.created(operation, path, &reply)
     }
 
-    /// By `create2`, and by `create` where the server does not know that.
+    /// Creates by `create2`, or by `create` if the server does not know that.
     pub(super) async fn create_plainly(
         &self,
         path: &str,

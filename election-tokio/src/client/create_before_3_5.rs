@@ -1,5 +1,5 @@
-//! Creating on servers before ZooKeeper 3.5: these do not know `create2`, and the reply to `create` tells
-//! the path alone.
+//! Creating on servers before ZooKeeper 3.5. They do not know `create2`, and their reply to
+//! `create` has only the path.
 
 use core::time::Duration;
 
@@ -13,11 +13,11 @@ use crate::error::{Error, ErrorKind};
 use crate::state::ConnectionState;
 use crate::updates::Updates;
 
-/// Servers end a connection at once behind a refusal.
+/// How long to wait for the end of the connection, which servers close right after a refusal.
 const END_OF_CONNECTION: Duration = Duration::from_secs(1);
 
 impl Client {
-    /// Creates a znode by `create`, and looks at it for its metadata.
+    /// Creates a znode by `create`, and reads its metadata.
     ///
     /// # Errors
     ///
@@ -36,15 +36,15 @@ impl Client {
         }
     }
 
-    /// Waits for the connection after the one on which the server has refused `create2`: all known servers
-    /// end that one, and leave a `create` on it in doubt.
+    /// Waits for the next connection, after the server has refused `create2`. All known servers end
+    /// the present one, so a `create` on it would stay in doubt.
     pub(super) async fn pass_refusal(&self, mut connection: Updates<ConnectionState>) {
         let is_over = connection.changed();
         let _ = tokio::time::timeout(END_OF_CONNECTION, is_over).await;
         self.pass(Obstacle::NotConnected).await;
     }
 
-    /// Looks at a znode, over as many connections as it takes.
+    /// Reads a znode's metadata, over as many connections as it takes.
     async fn look(&self, path: &str, server_path: &str) -> Result<Option<Stat>, Error> {
         let request = ExistsRequest { path: server_path, watch: false };
         loop {

@@ -1,4 +1,4 @@
-//! Deleting a znode with all that is below it.
+//! Deleting a znode with all its descendants.
 
 use zk_jute::records::DeleteRequest;
 use zk_jute::{Request, Version};
@@ -7,26 +7,26 @@ use super::{Client, pipeline};
 use crate::error::{Error, ErrorKind};
 use crate::path::{self, PathError, child_path};
 
-/// How often a tree is listed again because it has grown meanwhile.
+/// How often to list a tree again because it has grown meanwhile.
 const ROUNDS: usize = 8;
 
 impl Client {
-    /// Deletes a znode with all that is below it, whatever its versions, and tells how many znodes
-    /// that were. What others delete meanwhile is no error and does not count: of a tree that does
-    /// not exist, it deletes none. What others create meanwhile is deleted too, in up to eight
-    /// rounds.
+    /// Deletes a znode with all its descendants, whatever their versions, and returns how many
+    /// znodes it deleted. A znode that another client deletes meanwhile does not count, and is no
+    /// error; a missing tree counts 0. Znodes that other clients create meanwhile are deleted too,
+    /// in up to eight rounds.
     ///
-    /// This is not one operation: others see the tree go from the leaves to the root, and an error
-    /// leaves what is not deleted yet. Up to 64 requests are in flight at a time; the paths of the
-    /// whole tree are held in memory.
+    /// This is not one operation: other clients see the tree go from the leaves to the root, and an
+    /// error leaves the rest. Up to 64 requests are in flight at a time. The paths of the whole
+    /// tree are held in memory.
     ///
-    /// Cancel safe: the tree may be deleted in part, by requests that were sent.
+    /// Cancel safe: requests that were sent may delete a part of the tree.
     ///
     /// # Errors
     ///
-    /// The first error of a listing or deletion, with the path that it is about: `NotEmpty` if the
-    /// tree went on growing; `NoAuth`. [`ErrorKind::InvalidPath`], with nothing sent, for the root
-    /// of the server and for what it keeps for itself, which cannot be deleted.
+    /// The first error of a listing or deletion, with its path: `NotEmpty` if the tree went on
+    /// growing; `NoAuth`. [`ErrorKind::InvalidPath`], with nothing sent, for the root of the server
+    /// and for the server's own znodes, which cannot be deleted.
     pub async fn delete_tree(&self, path: &str) -> Result<u64, Error> {
         let server_path = self.server_path::<DeleteRequest<'_>>(path)?;
         if path::is_permanent(&server_path) {
@@ -45,7 +45,7 @@ impl Client {
         }
     }
 
-    /// The paths of a znode and all that is below it: parents before children.
+    /// Returns the paths of a znode and its descendants, parents before children.
     async fn list_tree(&self, path: &str) -> Result<Vec<String>, Error> {
         let mut tree = Vec::new();
         let mut level = vec![path.to_owned()];
@@ -73,8 +73,8 @@ impl Client {
         Ok(tree)
     }
 
-    /// Deletes the last first, so children before parents, and counts; the last error that a znode
-    /// had children again, if there was one.
+    /// Deletes the last path first, so children before parents, and counts. Returns the last error
+    /// of a znode that had children again, if there was one.
     pub(crate) async fn delete_all(
         &self,
         tree: &[String],

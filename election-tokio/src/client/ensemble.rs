@@ -1,4 +1,4 @@
-//! Who the members of the ensemble are, and changing that.
+//! The members of the ensemble, and changing them.
 
 use core::fmt;
 use core::str::FromStr;
@@ -12,31 +12,30 @@ use super::watch::Asked;
 use super::{Client, OneshotWatch};
 use crate::error::{Error, ErrorKind};
 
-/// Where servers keep it; never below a chroot.
+/// The path of the configuration, outside of every chroot.
 const CONFIG: &str = "/zookeeper/config";
 
-/// The members of an ensemble, and since when it has these. The groups and weights of hierarchical
-/// quorums are not in it.
+/// The members of an ensemble, and the transaction that made it so. It leaves out the groups and
+/// weights of hierarchical quorums.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct EnsembleConfig {
-    /// The members; none on a server that stands alone.
+    /// The members; none if the server stands alone.
     pub members: Vec<EnsembleMember>,
-    /// The transaction that made it so, or `None` on a server that stands alone.
+    /// The transaction that made it so; `None` if the server stands alone.
     pub version: Option<Zxid>,
 }
 
-/// A member of an ensemble: its number, and where and as what it takes part.
+/// A member of an ensemble: its number, its addresses and its role.
 ///
-/// Displayed and parsed as in a server's configuration:
-/// `server.1=host:2888:3888:participant;2181`.
+/// Displayed and parsed as in a server's configuration: `server.1=host:2888:3888:participant;2181`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct EnsembleMember {
     id: u64,
     place: String,
 }
 
-/// As what a member takes part.
+/// The role of a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum EnsembleMemberRole {
@@ -46,7 +45,7 @@ pub enum EnsembleMemberRole {
     Observer,
 }
 
-/// Text that is no member of an ensemble: nothing was sent.
+/// The text describes no member of an ensemble. Nothing was sent.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{text:?} is no member of an ensemble: write server.N=host:port:port[:role][;[host:]port]")]
 pub struct ParseEnsembleMemberError {
@@ -68,8 +67,8 @@ enum MembershipChange {
 }
 
 impl Client {
-    /// The members of the ensemble as this server knows them, from ZooKeeper 3.5.0 on. The path is
-    /// outside of every chroot.
+    /// Reads the members of the ensemble as this server knows them, from ZooKeeper 3.5.0 on. The
+    /// path is outside of every chroot.
     ///
     /// Cancel safe: nothing is changed.
     ///
@@ -82,7 +81,7 @@ impl Client {
         config(OpCode::GET_DATA, &reply)
     }
 
-    /// Like [`Client::get_config`], with a watch that fires when the members change.
+    /// Reads like [`Client::get_config`], and leaves a watch that fires when the members change.
     ///
     /// Cancel safe: no watch is left.
     ///
@@ -95,17 +94,17 @@ impl Client {
         Ok((config(OpCode::GET_DATA, &outcome?)?, OneshotWatch::new(holder)))
     }
 
-    /// Changes the members of the ensemble, and returns the new ones. Servers allow it where
-    /// `reconfigEnabled=true` is set, to who may write `/zookeeper/config`: unless that was
-    /// changed, the super user alone.
+    /// Changes the members of the ensemble, and returns the new ones. Servers allow it if
+    /// `reconfigEnabled=true` is set, to clients that may write `/zookeeper/config`; by default
+    /// only the super user may.
     ///
-    /// Cancel safe: the change may be made all the same.
+    /// Cancel safe: the change may still be made.
     ///
     /// # Errors
     ///
     /// `NoAuth`; `ReconfigDisabled`; `BadVersion` if the members are not those of
-    /// [`Reconfiguration::only_from`] any more; `ReconfigInProgress`; `NewConfigNoQuorum` if too few
-    /// of the new members are connected and up to date; `BadArguments` for members that cannot be;
+    /// [`Reconfiguration::only_from`] any more; `ReconfigInProgress`; `NewConfigNoQuorum` if too
+    /// few of the new members are connected and up to date; `BadArguments` for impossible members;
     /// [`ErrorKind::Unsupported`] before ZooKeeper 3.5.0 and on a server that stands alone.
     pub async fn reconfigure(&self, change: &Reconfiguration) -> Result<EnsembleConfig, Error> {
         fn list<T: fmt::Display>(items: &[T]) -> Option<String> {
@@ -128,7 +127,7 @@ impl Client {
 }
 
 impl EnsembleConfig {
-    /// Where clients are served, as `host:port,host:port`, by those members that say so.
+    /// Returns the client addresses, as `host:port,host:port`, of the members that publish one.
     pub fn connect_string(&self) -> String {
         let addresses: Vec<&str> =
             self.members.iter().filter_map(EnsembleMember::client_address).collect();
@@ -151,12 +150,12 @@ impl EnsembleConfig {
 }
 
 impl EnsembleMember {
-    /// The member's number (`myid`).
+    /// Returns the member's number (`myid`).
     pub const fn id(&self) -> u64 {
         self.id
     }
 
-    /// As what it takes part; a member of which nothing is said votes.
+    /// Returns the role. A member without a stated role votes.
     pub fn role(&self) -> EnsembleMemberRole {
         let peers = self.place.split(';').next().unwrap_or_default();
         match peers.rsplit(':').next() {
@@ -165,7 +164,7 @@ impl EnsembleMember {
         }
     }
 
-    /// Where it serves clients, if that is said with a host: `host:port`.
+    /// Returns the address for clients, if it is stated with a host: `host:port`.
     pub fn client_address(&self) -> Option<&str> {
         let (_, address) = self.place.split_once(';')?;
         address.contains(':').then_some(address)
@@ -181,7 +180,8 @@ impl fmt::Display for EnsembleMember {
 impl FromStr for EnsembleMember {
     type Err = ParseEnsembleMemberError;
 
-    /// The servers check the addresses; here it is only seen to that one member stays one.
+    /// Parses a member. The servers check the addresses; this only makes sure that the text is one
+    /// member.
     fn from_str(text: &str) -> Result<Self, ParseEnsembleMemberError> {
         let member = text.strip_prefix("server.").and_then(|rest| {
             let (id, place) = rest.split_once('=')?;
@@ -201,18 +201,18 @@ impl ParseEnsembleMemberError {
 }
 
 impl Reconfiguration {
-    /// Members come and go; a member that is there already is changed.
+    /// Adds and removes members. A member that exists already is changed.
     pub const fn incremental() -> Self {
         let change = MembershipChange::Members { joining: Vec::new(), leaving: Vec::new() };
         Self { change, only_from: None }
     }
 
-    /// These members, and no others.
+    /// Replaces all members by these.
     pub const fn to(members: Vec<EnsembleMember>) -> Self {
         Self { change: MembershipChange::All(members), only_from: None }
     }
 
-    /// A member comes, or is changed.
+    /// Adds a member, or changes it.
     pub fn joining(mut self, member: EnsembleMember) -> Self {
         match &mut self.change {
             MembershipChange::Members { joining: members, .. } | MembershipChange::All(members) => {
@@ -222,7 +222,7 @@ impl Reconfiguration {
         self
     }
 
-    /// The member with this number goes.
+    /// Removes the member with this number.
     pub fn leaving(mut self, id: u64) -> Self {
         match &mut self.change {
             MembershipChange::Members { leaving, .. } => leaving.push(id),
@@ -231,7 +231,8 @@ impl Reconfiguration {
         self
     }
 
-    /// Only if the members are those of this version ([`EnsembleConfig::version`]).
+    /// Makes the change only if the members are those of this version
+    /// ([`EnsembleConfig::version`]).
     pub const fn only_from(mut self, version: Zxid) -> Self {
         self.only_from = Some(version);
         self

@@ -1,4 +1,4 @@
-//! Why there is no client, or no confirmation of its end.
+//! Errors of making and closing a client.
 
 use core::time::Duration;
 use std::sync::Arc;
@@ -9,12 +9,12 @@ use crate::error::{Error, SharedError};
 use crate::path::PathError;
 use crate::state::ConnectFailure;
 
-/// A list of servers without any.
+/// A list of servers is empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("an empty list of servers: the last one stays")]
 pub struct NoServers;
 
-/// Why there is no client.
+/// Why a client could not be made.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConnectError {
@@ -24,8 +24,8 @@ pub enum ConnectError {
     /// The chroot of the connect string is no valid path.
     #[error("invalid chroot: {0}")]
     Chroot(#[source] PathError),
-    /// An identity of [`ClientBuilder::auth`](crate::ClientBuilder::auth) is larger than a server
-    /// would read.
+    /// An identity of [`ClientBuilder::auth`](crate::ClientBuilder::auth) is larger than servers
+    /// accept.
     #[error("an identity of {length} bytes is above the limit of {limit}")]
     IdentityTooLarge {
         /// The length in bytes of the request that presents it.
@@ -49,7 +49,7 @@ pub enum ConnectError {
     #[cfg(feature = "tls")]
     #[error("TLS: {0}")]
     Tls(#[from] crate::tls::TlsError),
-    /// There is no tokio runtime, which the client could run in.
+    /// There is no tokio runtime for the client.
     #[error("a client has to be started within a tokio runtime")]
     NoRuntime,
     /// The operating system gave no random numbers.
@@ -61,19 +61,19 @@ pub enum ConnectError {
         last_failure.as_ref().map(|failure| format!("; last tried {failure}")).unwrap_or_default()
     )]
     NoServer {
-        /// How long was tried.
+        /// How long the client tried.
         after: Duration,
         /// The last attempt.
         #[source]
         last_failure: Option<Arc<ConnectFailure>>,
     },
-    /// The chroot, which was to be created ([`ClientBuilder::create_chroot`]), does not exist and was
-    /// not created.
+    /// The chroot was to be created ([`ClientBuilder::create_chroot`]). It does not exist, and
+    /// could not be created.
     ///
     /// [`ClientBuilder::create_chroot`]: crate::ClientBuilder::create_chroot
     #[error("the chroot was not created: {0}")]
     ChrootNotCreated(#[source] Error),
-    /// The session that was to be resumed is gone, and its ephemeral znodes with it.
+    /// The session to resume is gone, and its ephemeral znodes with it.
     #[error("the session is gone: {0}")]
     SessionGone(#[source] Expiry),
     /// The session ended while it was being made.
@@ -81,7 +81,7 @@ pub enum ConnectError {
     Ended(#[source] SessionEnd),
 }
 
-/// No server confirmed that the session is closed: its ephemeral znodes go when the server expires
+/// No server confirmed that the session is closed. Its ephemeral znodes go when the server expires
 /// it, after at most the session timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no server confirmed the close: ephemeral znodes live on for at most the session timeout")]

@@ -9,25 +9,25 @@ use super::Client;
 use crate::error::{Error, ErrorKind};
 use crate::hub::Hub;
 
-/// There is no session to hand over: no server has granted one yet, only a read-only server has, or
-/// it is over. The client goes on as it was, and is closed with its last clone.
+/// There is no session to hand over: no server has granted one yet, or only a read-only server, or
+/// it is over. The client goes on as before, and is closed with its last clone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is no session to hand over")]
 pub struct NoSession;
 
 impl Client {
-    /// Gives the session up, for all clones, without closing it: its ephemeral znodes stay, and for
-    /// the session timeout the process that has the ticket may [go on](crate::ClientBuilder::resume) with
-    /// it. The client is closed with this call, without waiting for anything: operations in flight
-    /// fail with [`ErrorKind::ConnectionLoss`](crate::ErrorKind::ConnectionLoss) and may still
-    /// happen, watches are lost.
+    /// Gives the session up, for all clones, without closing it. Its ephemeral znodes stay, and for
+    /// the session timeout the process with the ticket may [continue](crate::ClientBuilder::resume)
+    /// it. This call closes the client without waiting: operations in flight fail with
+    /// [`ErrorKind::ConnectionLoss`](crate::ErrorKind::ConnectionLoss) and may still happen, and
+    /// watches are lost.
     ///
-    /// Leaderships end with this call, and nominations, too, but their candidates stay: note
-    /// [`Nomination::id`](crate::Nomination::id) for
+    /// Leaderships and nominations end with this call, but their candidates stay, and no other
+    /// nominee can lead meanwhile. Note [`Nomination::id`](crate::Nomination::id) for
     /// [`Election::take_over`](crate::Election::take_over), and keep the nomination until after
-    /// this call, since dropping it before deletes the candidate. Meanwhile nobody else can lead.
-    /// A candidate whose deletion is still to be answered, since its nomination was dropped or has
-    /// failed, stays with the session: [`Client::delete_ephemerals`] finds it for the next holder.
+    /// this call: dropping it before deletes the candidate. If a candidate's deletion is not
+    /// answered yet, because its nomination was dropped or has failed, the candidate stays with the
+    /// session; the next holder finds it by [`Client::delete_ephemerals`].
     ///
     /// # Errors
     ///
@@ -36,18 +36,18 @@ impl Client {
         self.shared().with(Hub::detach).ok_or(NoSession)
     }
 
-    /// Deletes those of this session's ephemeral znodes at paths that begin with `prefix` which are
-    /// `unwanted`, and gives their paths, in no order: what a resumed session has, and nobody needs
-    /// any more. For the prefix see [`Client::get_ephemerals`].
+    /// Deletes this session's ephemeral znodes at paths that begin with `prefix`, if they are
+    /// `unwanted`, and returns their paths, in no order. It is for the znodes of a resumed session
+    /// that its process does not need any more. For the prefix see [`Client::get_ephemerals`].
     ///
-    /// Cancel safe: what was deleted until then stays so.
+    /// Cancel safe: earlier deletions stay.
     ///
     /// # Errors
     ///
-    /// Those of [`Client::get_ephemerals`] and of [`Client::delete`]; what was deleted before stays so.
-    /// A znode that is gone meanwhile is no error. `ConnectionLoss`, too, if the client went to another
-    /// server while it asked what there is: ask again. A server that is cut off from its ensemble does
-    /// not answer.
+    /// Those of [`Client::get_ephemerals`] and of [`Client::delete`]; earlier deletions stay. A
+    /// znode that has gone meanwhile is no error. `ConnectionLoss`, too, if the client changed its
+    /// server while it asked for the znodes: call it again. A server that is cut off from its
+    /// ensemble does not answer.
     pub async fn delete_ephemerals(
         &self,
         prefix: &str,
@@ -64,8 +64,8 @@ impl Client {
         Ok(paths)
     }
 
-    /// What the session has, with certainty: the server may not know yet what the session has created
-    /// elsewhere, and one that has lost its ensemble never will.
+    /// Returns the session's znodes with certainty. A server may not know yet what the session has
+    /// created elsewhere; a server that has lost its ensemble never will.
     async fn ephemerals_behind_barrier(&self, prefix: &str) -> Result<Vec<String>, Error> {
         let connections = || self.shared().look(|hub| (hub.connections(), None));
         let before = connections();

@@ -1,4 +1,4 @@
-//! What a server knows of a session, and of a whole tree.
+//! A server's knowledge of a session, and the size of a tree.
 
 use zk_jute::records::{
     GetAllChildrenNumberRequest, GetAllChildrenNumberResponse, GetEphemeralsRequest,
@@ -11,7 +11,7 @@ use super::operations::{decoded, decoded_as};
 use crate::error::{Error, ErrorKind};
 use crate::path;
 
-/// One identity that a server knows a connection by.
+/// An identity of a connection, as the server knows it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct ConnectionIdentity {
@@ -22,18 +22,18 @@ pub struct ConnectionIdentity {
 }
 
 impl Client {
-    /// The paths of this session's ephemeral znodes that begin with `prefix`, in no order; `/`
-    /// stands for all of them. A prefix is compared as a string: `/a` also matches `/ab`, and
-    /// `/a/` what is below `/a` alone. Below a chroot, only what is below it is listed.
+    /// Returns the paths of this session's ephemeral znodes that begin with `prefix`, in no order;
+    /// `/` means all of them. The prefix is compared as a string: `/a` also matches `/ab`, and
+    /// `/a/` matches only descendants of `/a`. With a chroot, only znodes below it are listed.
     ///
     /// Cancel safe: nothing is changed.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidPath`] for a prefix that no path begins with;
-    /// [`ErrorKind::Unsupported`] before ZooKeeper 3.6.0.
+    /// [`ErrorKind::InvalidPath`] for a prefix that no path begins with; [`ErrorKind::Unsupported`]
+    /// before ZooKeeper 3.6.0.
     pub async fn get_ephemerals(&self, prefix: &str) -> Result<Vec<String>, Error> {
-        // What follows the prefix belongs to the path.
+        // The part behind the prefix belongs to the path.
         let checked = path::check_path(&[prefix, "x"].concat());
         let server_prefix = self.checked_path(OpCode::GET_EPHEMERALS, prefix, checked)?;
         let request = GetEphemeralsRequest { prefix_path: Some(&server_prefix) };
@@ -41,13 +41,13 @@ impl Client {
         let response: GetEphemeralsResponse<'_> =
             decoded::<GetEphemeralsRequest<'_>, _>(prefix, &reply)?;
         let chroot = &self.shared().chroot;
-        // A chroot is a prefix of its siblings' paths, too.
+        // A chroot is also a prefix of its siblings' paths.
         let inside = response.ephemerals.iter().filter_map(|path| chroot.strip(path));
         Ok(inside.map(str::to_owned).collect())
     }
 
-    /// The number of a znode's descendants: its children, their children, and so on. Needs the
-    /// permission to read the znode.
+    /// Returns the number of a znode's descendants: its children, their children, and so on. The
+    /// client needs the permission to read the znode.
     ///
     /// Cancel safe: nothing is changed.
     ///
@@ -67,8 +67,8 @@ impl Client {
         })
     }
 
-    /// The identities that the server knows this connection by, in no order: its address, and those
-    /// of [`ClientBuilder::auth`](crate::ClientBuilder::auth).
+    /// Returns the identities of this connection, as the server knows them, in no order: its
+    /// address, and those of [`ClientBuilder::auth`](crate::ClientBuilder::auth).
     ///
     /// Cancel safe: nothing is changed.
     ///

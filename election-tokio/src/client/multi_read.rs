@@ -14,8 +14,8 @@ use crate::error::{Error, ErrorKind};
 use crate::path;
 
 /// A list of reads for one request; made by [`Client::multi_read`]. Unlike the operations of a
-/// [`Transaction`](crate::Transaction), each succeeds or fails alone, and a write of somebody else
-/// may come in between. No watch is left.
+/// [`Transaction`](crate::Transaction), each read succeeds or fails by itself, and another client
+/// may write in between. It leaves no watch.
 #[derive(Clone, Debug)]
 #[must_use = "nothing is read until it is sent"]
 pub struct MultiRead {
@@ -35,7 +35,7 @@ enum Kind {
     Children,
 }
 
-/// What one read of a [`MultiRead`] found.
+/// The result of one read of a [`MultiRead`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ReadOutcome {
@@ -68,16 +68,15 @@ impl MultiRead {
         self
     }
 
-    /// Has the server answer all reads: a result for each, in order. Where there are none, nothing
-    /// is sent.
+    /// Sends the reads, and returns a result for each, in order. Without reads, it sends nothing.
     ///
     /// Cancel safe: nothing is changed.
     ///
     /// # Errors
     ///
-    /// Of a single read, in its place: `NoNode`; `NoAuth`. Of the whole:
+    /// In the place of a single read: `NoNode`; `NoAuth`. For the whole request:
     /// [`ErrorKind::InvalidPath`] for any of the paths; [`ErrorKind::Unsupported`] before ZooKeeper
-    /// 3.6.0; [`ErrorKind::UnreadableReply`] for a reply to other reads than these.
+    /// 3.6.0; [`ErrorKind::UnreadableReply`] for a reply to other reads.
     pub async fn send(self) -> Result<Vec<Result<ReadOutcome, Error>>, Error> {
         let Some(first) = self.reads.first() else {
             return Ok(Vec::new());
@@ -111,7 +110,7 @@ impl MultiRead {
 impl Read {
     /// # Errors
     ///
-    /// What the reply has in the place of this read is that of another one.
+    /// The reply has the result of another kind of read in this place.
     fn result(
         &self,
         result: MultiReadResult<'_>,

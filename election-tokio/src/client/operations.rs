@@ -30,7 +30,7 @@ impl Children {
         children(path, reply)
     }
 
-    /// The names, without the parent's path.
+    /// Returns the names, without the parent's path.
     pub fn iter(&self) -> impl Iterator<Item = &str> {
         GetChildren2Response::decode_prefix(&self.reply)
             .ok()
@@ -38,7 +38,7 @@ impl Children {
             .flat_map(|response| response.children)
     }
 
-    /// The parent's metadata.
+    /// Returns the parent's metadata.
     pub fn stat(&self) -> &Stat {
         &self.stat
     }
@@ -47,7 +47,7 @@ impl Children {
 impl Client {
     /// Deletes a znode without children, if its data has this version ([`Version::ANY`]: any).
     ///
-    /// Cancel safe: the znode may be deleted all the same.
+    /// Cancel safe: the znode may still be deleted.
     ///
     /// # Errors
     ///
@@ -58,7 +58,7 @@ impl Client {
         self.call(path, &DeleteRequest { path: &server_path, version }).await.map(|_| ())
     }
 
-    /// A znode's metadata, or `None` if there is no such znode.
+    /// Reads a znode's metadata; `None` if the znode does not exist.
     ///
     /// Cancel safe: nothing is changed.
     ///
@@ -71,8 +71,8 @@ impl Client {
         existence(path, self.call(path, &request).await)
     }
 
-    /// Like [`Client::exists`], with a watch that fires when the znode is created, deleted, or its
-    /// data written.
+    /// Reads like [`Client::exists`], and leaves a watch that fires when the znode is created or
+    /// deleted, or its data written.
     ///
     /// Cancel safe: no watch is left.
     ///
@@ -89,7 +89,7 @@ impl Client {
         Ok((existence(path, outcome)?, OneshotWatch::new(holder)))
     }
 
-    /// A znode's data and metadata. Null data reads as empty.
+    /// Reads a znode's data and metadata. Null data reads as empty.
     ///
     /// The data is a slice of the read buffer: copy it to keep a small piece for long.
     ///
@@ -105,8 +105,8 @@ impl Client {
         data(path, reply)
     }
 
-    /// Like [`Client::get_data`], with a watch that fires when the znode is deleted or its data
-    /// written.
+    /// Reads like [`Client::get_data`], and leaves a watch that fires when the znode is deleted or
+    /// its data written.
     ///
     /// Cancel safe: no watch is left.
     ///
@@ -126,7 +126,7 @@ impl Client {
 
     /// Replaces a znode's data, if it has this version ([`Version::ANY`]: any).
     ///
-    /// Cancel safe: the data may be replaced all the same.
+    /// Cancel safe: the data may still be replaced.
     ///
     /// # Errors
     ///
@@ -145,7 +145,7 @@ impl Client {
         Ok(response.stat)
     }
 
-    /// The names of a znode's children, and its metadata.
+    /// Lists the names of a znode's children, with its metadata.
     ///
     /// Cancel safe: nothing is changed.
     ///
@@ -159,8 +159,8 @@ impl Client {
         children(path, reply)
     }
 
-    /// Like [`Client::get_children`], with a watch that fires when a child is created or deleted, or
-    /// the znode itself is.
+    /// Lists like [`Client::get_children`], and leaves a watch that fires when a child is created
+    /// or deleted, or the znode itself is deleted.
     ///
     /// Cancel safe: no watch is left.
     ///
@@ -177,27 +177,27 @@ impl Client {
         Ok((children(path, outcome?)?, OneshotWatch::new(holder)))
     }
 
-    /// Waits until the server has applied what ZooKeeper's leader, as this server knows it, had
-    /// committed: a read that follows sees it.
+    /// Waits until the server has applied everything that ZooKeeper's leader, as this server knows
+    /// it, had committed. A later read sees it.
     ///
-    /// This orders, and proves nothing. A leader that was deposed, and has not noticed, answers for up
-    /// to `syncLimit` ticks, and so do the servers behind it: what others have written meanwhile is
-    /// missing there. What shows that a read sees all is a write before it that was answered on the
-    /// same connection, even one that failed: a quorum has committed it.
+    /// This orders requests, and proves nothing. A leader that was deposed, and has not noticed,
+    /// answers for up to `syncLimit` ticks, and so do the servers behind it; they lack what others
+    /// have written meanwhile. To make sure that a read sees everything, write before it on the
+    /// same connection: a quorum has committed an answered write, even one that failed.
     ///
     /// Cancel safe: nothing is changed.
     ///
     /// # Errors
     ///
-    /// Those of the connection alone: the znode need not exist.
+    /// Only those of the connection: the znode need not exist.
     pub async fn sync(&self, path: &str) -> Result<(), Error> {
         let server_path = self.server_path::<SyncRequest<'_>>(path)?;
         self.call(path, &SyncRequest { path: &server_path }).await.map(|_| ())
     }
 
-    /// Waits for a quorum to commit something that changes nothing: a read that follows on the same
-    /// connection sees all that was committed before this call. Whatever the check finds, it is
-    /// committed; only an error of the request as a whole is none of a quorum's.
+    /// Waits for a quorum to commit something that changes nothing. A later read on the same
+    /// connection sees everything that was committed before this call. The commit takes place
+    /// whatever the check finds; only an error of the whole request comes without a quorum.
     pub(crate) async fn commit_nothing(&self) -> Result<(), Error> {
         const ROOT: &str = "/";
         let path = self.server_path::<MultiRequest<'_>>(ROOT)?;
@@ -206,7 +206,7 @@ impl Client {
     }
 }
 
-/// Bytes of the length that stands before data.
+/// Bytes of the length before the data.
 const DATA_LENGTH_LEN: usize = <Option<&[u8]> as Decode<'static>>::MIN_ENCODED_LEN;
 
 /// The reply's body, as the one that belongs to the request `Q`.
@@ -251,7 +251,7 @@ pub(super) fn existence(
 fn data(path: &str, reply: Completion) -> Result<(Bytes, Stat), Error> {
     let response: GetDataResponse<'_> = decoded::<GetDataRequest<'_>, _>(path, &reply)?;
     let (length, stat) = (response.data.map_or(0, <[u8]>::len), response.stat);
-    // The data comes first, behind its length. What is left of the body needs no count of its own.
+    // The data comes first, behind its length. The rest of the body needs no count.
     let mut data = reply.body;
     data.advance(data.len().min(DATA_LENGTH_LEN));
     data.truncate(length);

@@ -1,4 +1,4 @@
-//! Creating a znode with the znodes above it.
+//! Creating a znode with its ancestors.
 
 use bytes::Bytes;
 use zk_jute::records::Acl;
@@ -9,23 +9,22 @@ use super::{Client, CreateMode, Created, pipeline};
 use crate::acl::Acls;
 use crate::error::{Error, ErrorKind};
 
-/// How often the parents are created because they are missing, again.
+/// How often to create the parents again because they are missing.
 const ROUNDS: usize = 4;
 
 impl Client {
-    /// Creates a znode, and the znodes above it that are missing: persistent ones without data,
-    /// with the same access list, which has to let this client create children. A chroot is not
-    /// created.
+    /// Creates a znode and its missing ancestors. These are persistent, without data, and have the
+    /// same access list, which has to let this client create children. It does not create a chroot.
     ///
-    /// If the parent is there, this is one request. Else the parents are asked for all at once,
-    /// and again if others delete them meanwhile, in up to four rounds.
+    /// If the parent exists, this is one request. Otherwise it creates the ancestors all at once,
+    /// and again if other clients delete them meanwhile, in up to four rounds.
     ///
-    /// Cancel safe: the znode, or only some of those above it, may be created all the same.
+    /// Cancel safe: the znode, or only some of its ancestors, may still be created.
     ///
     /// # Errors
     ///
     /// Those of [`Client::create_with_acl`], with the path of the znode that could not be created,
-    /// which may be one above. After an error, some of the znodes above may be there.
+    /// which may be an ancestor. After an error, some of the ancestors may exist.
     /// [`ErrorKind::NoChroot`] if the chroot does not exist: see [`Client::create_chroot`].
     pub async fn create_with_parents(
         &self,
@@ -54,14 +53,14 @@ impl Client {
         }
     }
 
-    /// Creates what is missing above a znode. What may stand in the way of it comes back: servers
-    /// look for the permission to create a znode before they look whether it exists, so only the
-    /// next attempt tells.
+    /// Creates the missing ancestors of a znode, and returns an error that may not matter: servers
+    /// check the permission to create a znode before they check whether it exists, so only the next
+    /// attempt shows.
     ///
     /// # Errors
     ///
-    /// Those after which there is no next attempt: the connection or the client is gone, or the
-    /// chroot does not exist.
+    /// Those without a next attempt: the connection or the client is gone, or the chroot does not
+    /// exist.
     async fn create_parents(&self, path: &str, acl: &[Acl<'_>]) -> Result<Option<Error>, Error> {
         let mut obstacle = None;
         let mut parents = ancestors(path).collect::<Vec<_>>().into_iter();
@@ -82,7 +81,7 @@ impl Client {
     }
 }
 
-/// The paths above a path but the root, outermost first.
+/// Returns the ancestors of a path without the root, outermost first.
 pub(super) fn ancestors(path: &str) -> impl Iterator<Item = &str> {
     path.match_indices('/').skip(1).filter_map(|(index, _)| path.get(..index))
 }
@@ -98,7 +97,7 @@ mod tests {
             ("/a", &[]),
             ("/a/b", &["/a"]),
             ("/a/b/c-", &["/a", "/a/b"]),
-            // A sequential znode whose name is the number alone.
+            // A sequential znode with only the number as its name.
             ("/a/b/", &["/a", "/a/b"]),
         ];
         for (path, expected) in cases {

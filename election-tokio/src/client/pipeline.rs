@@ -1,18 +1,18 @@
-//! Many requests, some of them in flight at a time.
+//! Many requests, with some of them in flight at a time.
 
 use core::future::Future;
 
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesOrdered;
 
-/// Requests in flight at a time, for one caller: enough to hide a round trip, and few enough to
+/// The requests in flight at a time, for one caller: enough to hide a round trip, and few enough to
 /// leave others their share of the connection.
 pub(super) const WINDOW: usize = 64;
 
-/// Runs the futures that `next` makes, at most [`WINDOW`] at a time, started in order; hands their
+/// Runs the futures of `next`, at most [`WINDOW`] at a time, started in order, and passes their
 /// outputs to `each`, in order too. At the first error of `each` the others are dropped.
 pub(super) async fn run<F: Future, E>(
-    // Not an iterator: one with a closure in it makes futures that the compiler does not see to be
+    // This is no iterator: the compiler would not accept the futures of one with a closure as
     // `Send`.
     mut next: impl FnMut() -> Option<F>,
     mut each: impl FnMut(F::Output) -> Result<(), E>,
@@ -37,7 +37,7 @@ mod tests {
 
     use super::*;
 
-    /// What takes its time, and longer for each third.
+    /// Takes its time, and longer for each third.
     async fn work(number: usize, running: &Cell<usize>, most: &Cell<usize>) -> usize {
         running.set(running.get() + 1);
         most.set(most.get().max(running.get()));

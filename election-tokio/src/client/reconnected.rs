@@ -1,4 +1,4 @@
-//! Waiting for a connection, to go on where it was lost.
+//! Waiting for a connection, to continue where it was lost.
 
 use core::time::Duration;
 
@@ -8,22 +8,22 @@ use super::Client;
 use crate::error::{Error, ErrorKind};
 use crate::state::ConnectionState;
 
-/// After a server had too much to do.
+/// The pause after a server had too much to do.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// What an error means to a request that is made again.
+/// What an error means for a request that is made again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Obstacle {
-    /// There was no connection: it was not executed.
+    /// There was no connection, so the request was not executed.
     NotConnected,
     /// It may have been executed.
     ConnectionLoss,
-    /// The server did not look at it.
+    /// The server did not handle it.
     Throttled,
 }
 
 impl Obstacle {
-    /// Why the request did not come through, if making it again may help.
+    /// Returns why the request failed, if making it again may help.
     pub(crate) fn of(error: &Error) -> Option<Self> {
         match error.kind() {
             ErrorKind::ConnectionLoss => Some(Self::ConnectionLoss),
@@ -35,8 +35,8 @@ impl Obstacle {
 }
 
 impl Client {
-    /// Waits until making a request again may help. Where there will be no connection any more, the
-    /// next request says so.
+    /// Waits until making the request again may help. If there will be no connection any more, the
+    /// next request reports that.
     pub(crate) async fn pass(&self, obstacle: Obstacle) {
         if obstacle == Obstacle::Throttled {
             return tokio::time::sleep(PAUSE).await;
@@ -49,7 +49,7 @@ impl Client {
                     | ConnectionState::Closed { .. }
             )
         };
-        // The state that was the last one is looked at, too.
+        // The last state counts, too.
         let _ = states.wait_for(is_decided).await;
     }
 }

@@ -1,4 +1,4 @@
-//! Reads whose replies tell what the server had applied.
+//! Reads with the zxid that the server had applied.
 
 use bytes::Bytes;
 use zk_jute::records::{GetChildren2Request, GetDataRequest, GetDataResponse, Stat};
@@ -17,7 +17,7 @@ pub(crate) enum Leaves {
     OneshotWatch,
 }
 
-/// What was read, when, and what tells of its change.
+/// A value that was read, with its zxid and its watch.
 #[derive(Debug)]
 pub(crate) struct Stamped<T> {
     pub(crate) value: T,
@@ -27,7 +27,7 @@ pub(crate) struct Stamped<T> {
 }
 
 impl Client {
-    /// [`Client::get_data`], or [`Client::get_data_and_watch`].
+    /// Reads like [`Client::get_data`] or [`Client::get_data_and_watch`].
     pub(crate) async fn stamped_data(
         &self,
         path: &str,
@@ -49,7 +49,7 @@ impl Client {
         Ok(Stamped { value: (data, response.stat), zxid: reply.zxid, watch })
     }
 
-    /// [`Client::get_children`], or [`Client::get_children_and_watch`].
+    /// Lists like [`Client::get_children`] or [`Client::get_children_and_watch`].
     pub(crate) async fn stamped_children(
         &self,
         path: &str,

@@ -1,4 +1,4 @@
-//! Several writes, all or none.
+//! Transactions: several writes, all or none.
 
 use bytes::Bytes;
 use zk_jute::records::{
@@ -38,7 +38,7 @@ enum Kind {
     Check { version: Version },
 }
 
-/// What one operation of a transaction did.
+/// The result of one operation of a transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OperationOutcome {
@@ -59,17 +59,17 @@ pub enum TransactionError {
     /// An operation was refused; nothing was applied.
     #[error("nothing was applied: operation {index}, {operation} {path}, was refused: {code}")]
     Refused {
-        /// Which operation, from 0, as they were added.
+        /// The index of the operation, from 0, in the order in which they were added.
         index: usize,
-        /// What it was to do.
+        /// The operation.
         operation: OpCode,
         /// Its path.
         path: String,
-        /// Why.
+        /// The reason.
         code: ErrorCode,
     },
-    /// What guards the transaction is not held any more, a leadership or a lock: it was lost or given
-    /// up, its lease deadline has passed, or its znode is gone. Nothing was applied.
+    /// The leadership or lock that guards the transaction is not held any more: it was lost or
+    /// given up, its lease deadline has passed, or its znode is gone. Nothing was applied.
     #[error("nothing was applied: what guards the transaction is not held any more")]
     NotHeld,
     /// The transaction as a whole failed.
@@ -78,7 +78,7 @@ pub enum TransactionError {
 }
 
 impl TransactionError {
-    /// Whether the transaction may have been applied, although it failed.
+    /// Returns whether the transaction may have been applied, although it failed.
     pub fn may_have_happened(&self) -> bool {
         match self {
             Self::Refused { .. } | Self::NotHeld => false,
@@ -86,7 +86,7 @@ impl TransactionError {
         }
     }
 
-    /// The server's error code, if the server refused an operation or the whole.
+    /// Returns the server's error code, if the server refused an operation or the whole.
     pub fn code(&self) -> Option<ErrorCode> {
         match self {
             Self::Refused { code, .. } => Some(*code),
@@ -95,38 +95,38 @@ impl TransactionError {
         }
     }
 
-    /// Whether nothing was applied, because a znode or the parent of one does not exist.
+    /// Returns whether nothing was applied because a znode, or the parent of one, does not exist.
     pub fn is_no_node(&self) -> bool {
         self.code() == Some(ErrorCode::NO_NODE)
     }
 
-    /// Whether nothing was applied, because a znode to create exists already.
+    /// Returns whether nothing was applied because a znode to create exists already.
     pub fn is_node_exists(&self) -> bool {
         self.code() == Some(ErrorCode::NODE_EXISTS)
     }
 
-    /// Whether nothing was applied, because a znode has another version than the one that was given.
+    /// Returns whether nothing was applied because a znode has another version than the given one.
     pub fn is_bad_version(&self) -> bool {
         self.code() == Some(ErrorCode::BAD_VERSION)
     }
 
-    /// Whether nothing was applied, because a znode to delete has children.
+    /// Returns whether nothing was applied because a znode to delete has children.
     pub fn is_not_empty(&self) -> bool {
         self.code() == Some(ErrorCode::NOT_EMPTY)
     }
 
-    /// Whether nothing was applied, because an access list does not permit an operation.
+    /// Returns whether nothing was applied because an access list does not permit an operation.
     pub fn is_no_auth(&self) -> bool {
         self.code() == Some(ErrorCode::NO_AUTH)
     }
 
-    /// Whether the connection was lost before the reply: the transaction may or may not have been
-    /// applied.
+    /// Returns whether the connection was lost before the reply: the transaction may or may not
+    /// have been applied.
     pub fn is_connection_loss(&self) -> bool {
         matches!(self, Self::Request(error) if error.is_connection_loss())
     }
 
-    /// What to do about it, where that can be said, as [`Error::advice`].
+    /// Returns advice, if there is any, like [`Error::advice`].
     pub fn advice(&self) -> Option<&'static str> {
         match self {
             Self::Refused { operation, code, .. } => {
@@ -174,7 +174,7 @@ impl Transaction {
         self.with(path, Kind::SetData { data: data.into(), version })
     }
 
-    /// Lets the transaction fail unless a znode exists and its data has this version.
+    /// Makes the transaction fail unless a znode exists and its data has this version.
     pub fn check(self, path: &str, version: Version) -> Self {
         self.with(path, Kind::Check { version })
     }
@@ -188,16 +188,16 @@ impl Transaction {
         self
     }
 
-    /// Has the server apply all operations, in order, or none.
+    /// Sends the transaction. The server applies all operations, in order, or none.
     ///
-    /// Cancel safe: all of it may be applied all the same, as after a lost connection.
+    /// Cancel safe: all of it may still be applied, as after a lost connection.
     ///
     /// # Errors
     ///
     /// [`TransactionError::Refused`] if nothing was applied because of one operation;
-    /// [`TransactionError::Request`] if the whole failed, in which case
-    /// [`TransactionError::may_have_happened`] tells whether the outcome is open. An invalid path,
-    /// or an access list that no server would take, is of that kind: nothing is sent then.
+    /// [`TransactionError::Request`] if the whole failed. [`TransactionError::may_have_happened`]
+    /// then says whether the outcome is open. An invalid path, or an access list that no server
+    /// would accept, is of that kind, and nothing is sent.
     pub async fn commit(self) -> Result<Vec<OperationOutcome>, TransactionError> {
         self.commit_if(|_| Ok(())).await
     }
@@ -207,7 +207,8 @@ impl Transaction {
         self.operations.first().map_or("", |operation| &operation.path)
     }
 
-    /// Like [`Transaction::commit`], if `admit` has nothing against it when it is submitted.
+    /// Commits like [`Transaction::commit`], if `admit` does not object at the moment of
+    /// submission.
     pub(crate) async fn commit_if(
         self,
         admit: impl Fn(&Hub) -> Result<(), TransactionError>,
@@ -230,7 +231,7 @@ impl Transaction {
         let reply = self.client.call_if(first, &MultiRequest::new(&operations), admit).await?;
         let response: MultiResponse<'_> = decoded::<MultiRequest<'_>, _>(first, &reply)?;
         if let Some((index, code)) = response.error() {
-            // A server that refuses one that is not there is taken to refuse the whole.
+            // A refusal of an operation that does not exist counts as one of the whole.
             let (operation, path) = match self.operations.get(index) {
                 Some(Operation { path, kind }) => (kind.operation(), path.clone()),
                 None => (OpCode::MULTI, String::new()),
@@ -267,11 +268,11 @@ impl Client {
 }
 
 impl Operation {
-    /// The entries of the access list of what is to be created.
+    /// Returns the entries of the access list of a new znode.
     ///
     /// # Errors
     ///
-    /// The access list is one that no server would take.
+    /// No server would accept the access list.
     fn acl(&self) -> Result<Vec<Acl<'_>>, Error> {
         match &self.kind {
             Kind::Create { acls, .. } => checked_acls(OpCode::MULTI, &self.path, acls),

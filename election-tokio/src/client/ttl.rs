@@ -1,26 +1,26 @@
-//! How long a znode may go unwritten.
+//! The time to live of a znode.
 
 use core::time::Duration;
 
-/// The time to live of a znode: within the bounds of ZooKeeper, whose servers refuse others, and
-/// some of which have terminated when they met one (protocol section 4.4).
+/// The time for which a znode may go unwritten, within ZooKeeper's bounds. Servers refuse other
+/// times, and some have terminated on them (docs/protocol.md#operations).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ttl {
     millis: i64,
 }
 
-/// A time to live outside of the bounds.
+/// The time to live is out of bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[error("a time to live of {0:?} is outside of 1 ms to 1099511627775 ms")]
 pub struct TtlError(Duration);
 
 impl Ttl {
-    /// The shortest: one millisecond.
+    /// The shortest time: one millisecond.
     pub const MIN: Self = Self { millis: 1 };
-    /// The longest: 2⁴⁰ − 1 milliseconds, almost 35 years.
+    /// The longest time: 2⁴⁰ − 1 milliseconds, almost 35 years.
     pub const MAX: Self = Self { millis: 0xff_ffff_ffff };
 
-    /// A time to live, in whole milliseconds: a fraction counts as one.
+    /// Makes a time to live, in whole milliseconds. It rounds up.
     ///
     /// # Errors
     ///
@@ -33,12 +33,12 @@ impl Ttl {
         }
     }
 
-    /// As a duration.
+    /// Returns it as a duration.
     pub const fn get(self) -> Duration {
         Duration::from_millis(self.millis.unsigned_abs())
     }
 
-    /// As it is on the wire.
+    /// Returns it as on the wire.
     pub(crate) const fn millis(self) -> i64 {
         self.millis
     }

@@ -1,4 +1,4 @@
-//! Which version of ZooKeeper brought an operation.
+//! The versions of ZooKeeper that introduced operations.
 
 use core::fmt;
 
@@ -13,12 +13,12 @@ pub struct ServerVersion {
 }
 
 impl ServerVersion {
-    /// The version `major.minor.patch`.
+    /// Makes the version `major.minor.patch`.
     pub const fn new(major: u8, minor: u8, patch: u8) -> Self {
         Self { major, minor, patch }
     }
 
-    /// The first version that offers an operation.
+    /// Returns the first version with an operation.
     pub(crate) const fn that_brought(operation: OpCode) -> Self {
         match operation {
             OpCode::GET_CHILDREN2 => Self::new(3, 3, 0),

@@ -1,4 +1,4 @@
-//! Watches: those that fire once, and those that stay.
+//! Watches that fire once, and watches that stay.
 
 use core::future::{Future, poll_fn};
 use core::pin::Pin;
@@ -14,39 +14,39 @@ use crate::error::{Error, ErrorKind};
 use crate::hub::{CallStage, Hub, StreamItem, WatchKey, WatchOutcome, WatchedChange};
 use election_session::CallerWatch;
 
-/// Fires once, when the watched znode changes; survives reconnects.
+/// Fires once, when the watched znode changes. It survives reconnects.
 ///
-/// Dropping it takes the watch down, here and, where it is the last one on its path, on the server.
+/// Dropping it removes the watch, here and, if it is the last one on its path, on the server.
 /// Cancel safe: it may be polled, put aside and polled again.
 #[derive(Debug)]
 #[must_use = "a watch that is dropped is taken down"]
 pub struct OneshotWatch(Holder);
 
-/// What a watch saw.
+/// An event of a watch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WatchEvent {
     /// What happened to the znode.
     pub kind: EventType,
-    /// The transaction, from servers since 3.9; `None` from older ones, and for a change that
-    /// happened while the client was not connected.
+    /// The transaction, from servers since 3.9; `None` from older ones, and for a change while the
+    /// client was not connected.
     pub zxid: Option<Zxid>,
 }
 
-/// A watch is gone before it fired, or for good if it was to stay: the session ended, or has come
-/// to a server that knows no watches that stay.
+/// A one-shot watch ended without firing, or a persistent watch for good: the session ended, or
+/// moved to a server that knows no persistent watches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the watch is gone, with its session or because a server does not know it: set another")]
 pub struct WatchLost;
 
 /// Sees every change of a znode, or of a whole tree, until it is dropped; made by
-/// [`Client::add_watch`]. Survives reconnects, but servers keep no events for those who are away: after
-/// each reconnect, [`WatchUpdate::ChangesMissed`] says to read again what the watch is about.
+/// [`Client::add_watch`]. It survives reconnects. Servers keep no events for a client that is away,
+/// so after each reconnect [`WatchUpdate::ChangesMissed`] tells the caller to read again.
 ///
-/// A [`Stream`] too. Changes wait here, some thousands of them; from a reader that is slower than that
-/// they are taken away, with [`WatchUpdate::ChangesMissed`] in their place.
+/// It is also a [`Stream`]. Some thousands of changes may wait here. If the reader is slower, they
+/// are replaced by [`WatchUpdate::ChangesMissed`].
 ///
-/// Dropping it takes the watch down, here and, where it is the last one on its path, on the server.
+/// Dropping it removes the watch, here and, if it is the last one on its path, on the server.
 #[derive(Debug)]
 #[must_use = "a watch that is dropped is taken down"]
 pub struct PersistentWatch {
@@ -54,26 +54,27 @@ pub struct PersistentWatch {
     path: String,
 }
 
-/// What a [`PersistentWatch`] has to tell.
+/// An update of a [`PersistentWatch`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WatchUpdate {
     /// A znode changed.
     Changed {
-        /// The znode: the watched one or, by a recursive watch, one below it.
+        /// The znode: the watched one or, with a recursive watch, one of its descendants.
         path: String,
-        /// What happened.
+        /// The change.
         event: WatchEvent,
     },
-    /// There may have been changes that nobody reports: while there was no connection, or because
-    /// too many waited here. The watch stands; what is read from now on misses nothing.
+    /// Changes may have been missed: there was no connection, or too many changes waited here. The
+    /// watch stands, so a read from now on misses nothing.
     ChangesMissed,
 }
 
 impl Client {
-    /// Watches a znode, or all below it too, until the watch is dropped. The znode need not exist.
+    /// Watches a znode, or all its descendants too, until the watch is dropped. The znode need not
+    /// exist.
     ///
-    /// What is read after this misses nothing: each later change is reported.
+    /// A read after this misses nothing: each later change is reported.
     ///
     /// Cancel safe: no watch is left.
     ///
@@ -88,15 +89,16 @@ impl Client {
         Ok(PersistentWatch { holder, path: path.to_owned() })
     }
 
-    /// Whether the server holds a watch of this type on a path for this client's connection; by
-    /// servers before 3.9, which do not tell the types apart, one of any type.
+    /// Returns whether the server holds a watch of this type on a path for this client's
+    /// connection. Servers before 3.9 do not distinguish the types, so there it may be a watch of
+    /// any type.
     ///
     /// Cancel safe: nothing is changed.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::Unsupported`] before ZooKeeper 3.5.0; `MarshallingError` for a type that the
-    /// server does not know, as the two persistent ones before 3.9.
+    /// server does not know, such as the two persistent ones before 3.9.
     pub async fn check_watches(&self, path: &str, kind: WatcherType) -> Result<bool, Error> {
         let server_path = self.server_path::<CheckWatchesRequest<'_>>(path)?;
         let request = CheckWatchesRequest { path: &server_path, kind };
@@ -107,8 +109,8 @@ impl Client {
         }
     }
 
-    /// Makes a request that leaves a watch. The watch is dropped, and with it taken down, where the
-    /// outcome turns out to be an error.
+    /// Makes a request that leaves a watch. If the outcome is an error, it drops and so removes the
+    /// watch.
     pub(super) async fn watching(
         &self,
         operation: OpCode,
@@ -160,7 +162,7 @@ impl Client {
     }
 }
 
-/// How a watch is asked for.
+/// The request for a watch.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Asked<'a> {
     Once(Watching<'a>),
@@ -217,12 +219,12 @@ impl Future for OneshotWatch {
 }
 
 impl PersistentWatch {
-    /// The path that is watched.
+    /// Returns the watched path.
     pub fn path(&self) -> &str {
         &self.path
     }
 
-    /// Waits for what the watch has to tell next. `None` once it has told that it is lost.
+    /// Waits for the next update of the watch. Returns `None` after it has reported the loss.
     ///
     /// Cancel safe: nothing is lost.
     ///
@@ -233,19 +235,19 @@ impl PersistentWatch {
         poll_fn(|cx| self.poll_update(cx)).await
     }
 
-    /// Takes the watch down, and waits until the server has confirmed. Where other watches of this
-    /// client are on the same path, the server keeps it until they are gone too.
+    /// Removes the watch, and waits until the server has confirmed it. If other watches of this
+    /// client are on the same path, the server keeps its watch until they are gone too.
     ///
     /// Cancel safe: once polled, nothing is reported any more.
     ///
     /// # Errors
     ///
-    /// Those of the connection, without which the server keeps no watch either.
+    /// Those of the connection. Without one the server keeps no watch either.
     pub async fn remove(self) -> Result<(), Error> {
         let Self { holder, path } = self;
         let client = holder.client.clone();
         drop(holder);
-        // Replies come in order: this one comes after that to the removal.
+        // Replies come in order, so this one comes after the reply to the removal.
         client.check_watches(&path, WatcherType::ANY).await.map(drop)
     }
 

@@ -1,15 +1,15 @@
-//! How much is read at once.
+//! The room for reads.
 
 use bytes::BytesMut;
 
-/// Room of a connection on which little comes: for replies to pings, and an event now and then.
+/// The room of a connection with little traffic: for replies to pings, and an event now and then.
 const LEAST: usize = 128;
-/// Room of a connection on which much comes.
+/// The room of a busy connection.
 const MOST: usize = 64 * 1024;
-/// A read that fills the room makes it larger by this.
+/// The factor by which a read that fills the room makes it larger.
 const GROWTH: usize = 4;
 
-/// Room in the buffer that a connection reads into: little at first, and more for as long as reads fill it.
+/// Room in the buffer that a connection reads into: little at first, and more while reads fill it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ReadRoom {
     size: usize,
@@ -21,7 +21,7 @@ impl ReadRoom {
         Self { size: LEAST, largest: LEAST }
     }
 
-    /// Takes note of a read, whose whole frames are taken out of the buffer.
+    /// Notes a read. Its complete frames have been taken out of the buffer.
     pub(super) fn was_read_into(&mut self, buffer: &mut BytesMut) {
         if buffer.capacity() == buffer.len() {
             self.size = MOST.min(self.size * GROWTH);
@@ -30,8 +30,8 @@ impl ReadRoom {
         self.largest = self.largest.max(buffer.capacity());
     }
 
-    /// Makes room for the next read: the same room again, if what was taken out is dropped by now, and else
-    /// another one where next to none is left.
+    /// Makes room for the next read: the same room again, if the frames that were taken out are
+    /// dropped by now; otherwise another one if next to none is left.
     pub(super) fn make(self, buffer: &mut BytesMut) {
         let is_short = buffer.is_empty() && buffer.capacity() < self.size;
         if is_short && !buffer.try_reclaim(self.size) && buffer.capacity() < self.size / GROWTH {
@@ -39,7 +39,7 @@ impl ReadRoom {
         }
     }
 
-    /// Whether there is more room than a connection needs on which little comes.
+    /// Returns whether there is more room than a connection with little traffic needs.
     pub(super) const fn is_large(&self) -> bool {
         self.largest > LEAST
     }
@@ -57,7 +57,7 @@ impl ReadRoom {
 mod tests {
     use super::*;
 
-    /// Reads into all the room that there is, and takes all out.
+    /// Reads into all of the room, and takes everything out.
     fn fill(room: &mut ReadRoom, buffer: &mut BytesMut) -> usize {
         room.make(buffer);
         let spare = buffer.capacity() - buffer.len();

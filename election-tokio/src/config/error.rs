@@ -1,26 +1,27 @@
-//! Why a value is not written.
+//! Errors of reading and writing a value.
 
 use crate::acl::AclError;
 use crate::error::{Error, SharedError};
 
-/// Why a configured value is not read or written, or is not known to be.
+/// Why a configured value was not read or written, or may not have been.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConfigError {
-    /// The value has no bytes.
+    /// The value could not be encoded.
     #[error("the value cannot be written: {0}")]
     Encode(SharedError),
-    /// The access list is one that no server would take.
+    /// No server would accept the access list.
     #[error("invalid access list: {0}")]
     InvalidAcl(#[from] AclError),
-    /// There is no znode to be written: see [`Config::create_if_missing`](crate::Config::create_if_missing).
+    /// There is no znode to write: see
+    /// [`Config::create_if_missing`](crate::Config::create_if_missing).
     #[error("nothing is configured: there is no znode")]
     Missing,
     /// The value was written, or not: the reply was lost, and another client has written since.
     #[error("the value was written, or not: the reply was lost")]
     Unknown,
-    /// The znode was written so often that its version is -1, with which a server writes whatever the
-    /// version is. One more write, by any client, ends that.
+    /// The znode was written so often that its version is -1. With this version a server writes
+    /// whatever the real version is. One more write, by any client, ends that.
     #[error("the version of the znode is -1, which no write can ask for")]
     VersionUnusable,
     /// The request failed.
@@ -29,7 +30,7 @@ pub enum ConfigError {
 }
 
 impl ConfigError {
-    /// Whether the value may be written, although this failed.
+    /// Returns whether the value may have been written, although this failed.
     pub fn may_have_happened(&self) -> bool {
         match self {
             Self::Unknown => true,

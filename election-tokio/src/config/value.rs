@@ -1,4 +1,4 @@
-//! What a value is to the bytes of its znode.
+//! Values, and the bytes of their znodes.
 
 use core::convert::Infallible;
 use core::error::Error as StdError;
@@ -11,17 +11,17 @@ use zk_jute::records::Stat;
 
 use crate::error::SharedError;
 
-/// A value that is written to a znode, and read from it. `String`, `Vec<u8>` and [`Bytes`] are; for a type
-/// of one's own, implement it by whatever format one likes.
+/// A value that is written to a znode, and read from it. `String`, `Vec<u8>` and [`Bytes`]
+/// implement it. Implement it for other types in any format.
 pub trait ConfigValue: Sized + Send + Sync + 'static {
-    /// Why bytes are no value, or a value has no bytes.
+    /// The error of decoding or encoding.
     type Error: StdError + Send + Sync + 'static;
 
     /// Reads a value.
     ///
     /// # Errors
     ///
-    /// The bytes are none.
+    /// The bytes are no value.
     fn decode(data: &Bytes) -> Result<Self, Self::Error>;
 
     /// Writes a value.
@@ -68,7 +68,7 @@ impl ConfigValue for String {
     }
 }
 
-/// What is configured.
+/// The content of a configuration.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Configured<T> {
@@ -79,9 +79,9 @@ pub enum Configured<T> {
         /// The metadata of its znode.
         stat: Stat,
     },
-    /// The data of the znode is no value.
+    /// The data of the znode is not a value.
     Undecodable {
-        /// Why.
+        /// The error.
         error: SharedError,
         /// The data.
         data: Bytes,
@@ -105,7 +105,7 @@ impl<T: ConfigValue> Configured<T> {
 }
 
 impl<T> Configured<T> {
-    /// The value, if it is one.
+    /// Returns the value, if it is one.
     pub fn value(&self) -> Option<&T> {
         match self {
             Self::Value { value, .. } => Some(value),
@@ -113,8 +113,8 @@ impl<T> Configured<T> {
         }
     }
 
-    /// The version that a [`set`](crate::Config::set) of another value has to name; `None` where there
-    /// is no znode.
+    /// Returns the version for a [`set`](crate::Config::set) of another value; `None` if there is
+    /// no znode.
     pub fn version(&self) -> Option<Version> {
         match self {
             Self::Value { stat, .. } | Self::Undecodable { stat, .. } => Some(stat.version),

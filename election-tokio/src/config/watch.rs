@@ -1,4 +1,4 @@
-//! A stream of what is configured.
+//! A stream of a configuration's values.
 
 use core::fmt;
 use core::marker::PhantomData;
@@ -18,15 +18,15 @@ use crate::broadcast::{Receiver, Sender};
 use crate::client::{Client, Obstacle, OneshotWatch};
 use crate::error::Error;
 
-/// How long after one look for lost events the next one comes: servers drop that of a znode which the
-/// client may not read.
+/// The pause between looks for lost events: servers drop the event of a znode that the client may
+/// not read.
 const LOOK: Duration = Duration::from_secs(60);
 
-/// The latest value of a configuration; made by [`Config::watch`](crate::Config::watch). Values come in
-/// the order in which they were written, and the last one is true; a caller that is slow sees the
-/// latest, not each. A deletion is seen, and what is created after it.
+/// The latest value of a configuration; made by [`Config::watch`](crate::Config::watch). Values
+/// come in the order in which they were written, and the last one is true. A slow caller sees the
+/// latest value, not each. Deletions are seen, and so is a znode that is created afterwards.
 ///
-/// A [`Stream`] too. Dropping it takes the watch down.
+/// It is also a [`Stream`]. Dropping it removes the watch.
 #[must_use = "values are given to those that ask for them"]
 pub struct ConfigWatch<T> {
     told: Receiver<Told>,
@@ -53,8 +53,9 @@ impl<T: ConfigValue> ConfigWatch<T> {
         Self { told, task: task.abort_handle(), value: PhantomData }
     }
 
-    /// Waits for what is configured: the first time as it is, then each time that it is something else.
-    /// What cannot be decoded is told as that, and does not end the watch. `None` once it has failed.
+    /// Waits for the value: the first time for the present one, then for each change. A value that
+    /// cannot be decoded is reported, and does not end the watch. Returns `None` once the watch has
+    /// failed.
     ///
     /// Cancel safe: nothing is lost.
     ///
@@ -101,7 +102,7 @@ impl<T> fmt::Debug for ConfigWatch<T> {
     }
 }
 
-/// What was told last, and in which session it was read.
+/// The last report, and the session in which it was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sight {
     New,
@@ -133,7 +134,7 @@ impl Reader {
                     None => return error,
                 },
             };
-            // It may be that of a server that lags behind the session before.
+            // The reply may be that of a server behind the one of the last session.
             let Some((read, watch)) = read.filter(|_| session == self.client.session_id()) else {
                 continue;
             };
@@ -146,13 +147,14 @@ impl Reader {
             if is_news {
                 show(read);
             }
-            // Fired or lost, or time to look: it is read again.
+            // It fired or was lost, or it is time to look: read again.
             let _ = timeout(LOOK, watch).await;
         }
     }
 
-    /// Reads it with a watch; `None` where it was created in between. In another session than before,
-    /// behind what a quorum commits: its server may have applied less than that of the one before.
+    /// Reads the value with a watch; `None` if it was created in between. In another session than
+    /// before it first has a quorum commit something, because the server may have applied less than
+    /// the last one.
     async fn read(
         &self,
         session: Option<SessionId>,

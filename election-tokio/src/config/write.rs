@@ -1,4 +1,4 @@
-//! Writes that are made again after a lost connection, at most once.
+//! Writes that are made again after a lost connection, and executed at most once.
 
 use bytes::Bytes;
 use zk_jute::Version;
@@ -31,15 +31,15 @@ impl Earlier {
     }
 }
 
-/// What has become of a write.
+/// The outcome of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Written {
     Set(Stat),
     Differs,
 }
 
-/// Replaces data of this version. That the same write succeeds when it is sent again says that the first
-/// one was not executed, and never will be.
+/// Replaces data of this version. If the same write succeeds when it is sent again, the first one
+/// was not executed, and never will be.
 pub(super) async fn replace(
     client: &Client,
     path: &str,
@@ -65,15 +65,15 @@ pub(super) async fn replace(
     }
 }
 
-/// What has become of [`Config::create_if_missing`](crate::Config::create_if_missing).
+/// The outcome of [`Config::create_if_missing`](crate::Config::create_if_missing).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum CreateIfMissing {
     /// It was created, with this value.
     Created,
-    /// It was there, and is as it was.
+    /// It existed, and is unchanged.
     Existed,
-    /// It is there: a reply was lost, so that this call may have created it, or another client.
+    /// It exists. A reply was lost, so this call may have created it, or another client.
     Unknown,
 }
 

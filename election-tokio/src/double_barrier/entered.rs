@@ -1,4 +1,4 @@
-//! Being inside a double barrier.
+//! A participant inside a double barrier.
 
 use election_core::NomineeId;
 
@@ -22,18 +22,18 @@ impl Entered {
         Self { participation, entry: id.to_string() }
     }
 
-    /// The name of the participant's znode.
+    /// Returns the name of the participant's znode.
     pub fn entry(&self) -> &str {
         &self.entry
     }
 
-    /// Whether it is inside, as far as is known here: nothing was heard of the end of its session, or
-    /// of its entry. While the connection is lost, the others may have left without it.
+    /// Returns whether it is inside, as far as is known here: its session or its entry has not been
+    /// reported gone. While the connection is lost, the others may have left without it.
     pub fn is_inside(&self) -> bool {
         self.participation.is_inside()
     }
 
-    /// Waits until it is inside no longer, although it has not left, and tells why.
+    /// Waits until it is not inside any more, although it has not left, and returns why.
     ///
     /// Cancel safe: dropping the future changes nothing.
     pub async fn lost(&self) -> BarrierLost {
@@ -42,12 +42,12 @@ impl Entered {
 
     /// Leaves, and waits until all others of the round have left, too, or are gone.
     ///
-    /// Cancel safe: it leaves with the first poll; if the future is dropped, it no longer waits for the
-    /// others.
+    /// Cancel safe: it leaves with the first poll. If the future is dropped, it does not wait for
+    /// the others.
     ///
     /// # Errors
     ///
-    /// [`LeaveError`]: it is not known that all have left.
+    /// [`LeaveError`]: it is not known whether all have left.
     pub async fn leave(self) -> Result<(), LeaveError> {
         let Self { participation, .. } = self;
         let meter = BarrierMeter::start("leave");

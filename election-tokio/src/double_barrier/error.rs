@@ -1,4 +1,4 @@
-//! Why a double barrier is not entered, or not left with the others.
+//! Errors of entering and leaving a double barrier.
 
 use election_core::BarrierFailure;
 use zk_session::SessionEnd;
@@ -9,25 +9,25 @@ use crate::barrier::{BarrierError, BarrierLost};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum EnterError {
-    /// A round is under way that was not left by all yet, and was not to be waited for.
+    /// A round is under way, and was not to be waited for.
     #[error("a round is under way that was not left by all yet")]
     RoundUnderWay,
-    /// Something that waiting does not repair.
+    /// It failed in a way that waiting does not repair.
     #[error(transparent)]
     Barrier(#[from] BarrierError),
 }
 
-/// Why it is not known that all others have left, too.
+/// Why it is not known whether all others have left, too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LeaveError {
-    /// The participant was inside no longer: to the others it had left.
+    /// The participant was not inside any more: for the others it had left.
     #[error("it was inside no longer: {0}")]
     AlreadyLost(BarrierLost),
     /// The client ended before the others had left.
     #[error("{0}; the participant's entry lives on until its session ends")]
     ClientClosed(SessionEnd),
-    /// Something that asking again does not repair.
+    /// It failed in a way that trying again does not repair.
     #[error("{0}")]
     Failed(BarrierFailure),
 }

@@ -1,4 +1,4 @@
-//! What a participant is shown of its machine.
+//! The state of a participant, as its user sees it.
 
 use election_core::{DoubleBarrier, DoubleBarrierEnd, DoubleBarrierNotice};
 use election_session::{RecipeEnd, Step, View};

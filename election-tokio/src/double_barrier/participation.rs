@@ -1,4 +1,4 @@
-//! One participant, from its entering to its end.
+//! A participant, from entering to its end.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ pub(super) struct Participation {
     shown: Updates<Shown>,
 }
 
-/// What became of a participant that enters.
+/// The outcome of entering.
 pub(super) enum Outcome {
     Inside,
     /// It was inside, and its entry is gone.
@@ -43,7 +43,7 @@ impl Participation {
         Self { client, site, key, shown: Updates::new(shown) }
     }
 
-    /// Of something that its user asks for.
+    /// Returns the span of an operation of its user.
     pub(super) fn span(&self, operation: &'static str) -> OperationSpan {
         let client = &self.client.shared().span;
         OperationSpan::open(Asked::Barrier, operation, self.site.path(), client)
@@ -68,7 +68,7 @@ impl Participation {
         matches!(self.shown.latest(), Shown::Inside)
     }
 
-    /// Waits until it is inside no longer. Cancel safe.
+    /// Waits until it is not inside any more. Cancel safe.
     pub(super) async fn lost(&self) -> BarrierLost {
         let mut shown = self.shown.clone();
         let is_over = |shown: &Shown| matches!(shown, Shown::Ended(_) | Shown::ClientEnded(_));
@@ -80,7 +80,7 @@ impl Participation {
         }
     }
 
-    /// Leaves, and waits until all others have left. What it is told of a loss came before that.
+    /// Leaves, and waits until all others have left. A loss that it reports happened before.
     pub(super) async fn leave(mut self) -> Result<(), LeaveError> {
         if !self.is_inside() {
             return Err(LeaveError::AlreadyLost(self.lost().await));
@@ -106,7 +106,7 @@ impl Drop for Participation {
         let now = self.client.shared().clock.to_session(tokio::time::Instant::now());
         self.client.shared().with(|hub, at| {
             hub.host.withdraw(at, self.key);
-            // One that leaves waits for the others no longer.
+            // A participant that leaves no longer waits for the others.
             hub.host.set_deadline(self.key, Some(now));
         });
     }

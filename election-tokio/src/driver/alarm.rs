@@ -1,4 +1,4 @@
-//! The timer of a driver, set by the session's clock.
+//! The timer of a driver, by the session's clock.
 
 use core::future::Future as _;
 use core::pin::Pin;
@@ -8,18 +8,18 @@ use tokio::time::{Instant, Sleep, sleep_until};
 
 use crate::clock::{Clock, Reading};
 
-/// Wakes the driver when the session's clock shows a time.
+/// Wakes the driver at a time of the session's clock.
 pub(super) struct Alarm {
     timer: Pin<Box<Sleep>>,
     at: zk_session::Instant,
-    /// How long the machine had slept when the timer was set: once that is more, the timer is late.
+    /// How long the machine had slept when the timer was set. If that grows, the timer is late.
     set_by: Reading,
-    /// What the timer wakes.
+    /// The waker that the timer has.
     waker: Option<Waker>,
 }
 
 impl Alarm {
-    /// It is due at once.
+    /// Makes an alarm that is due at once.
     pub(super) fn new(clock: &Clock) -> Self {
         Self {
             timer: Box::pin(sleep_until(Instant::now())),
@@ -29,19 +29,19 @@ impl Alarm {
         }
     }
 
-    /// Whether it is due.
+    /// Returns whether it is due.
     pub(super) fn poll(&mut self, cx: &mut Context<'_>, now: Reading) -> Poll<()> {
         if self.at <= now.time() || self.timer.is_elapsed() {
             return Poll::Ready(());
         }
-        // The timer is asked only where it does not know yet what to wake.
+        // The timer is polled only if it does not have this waker yet.
         match &self.waker {
             Some(waker) if waker.will_wake(cx.waker()) => Poll::Pending,
             _ => self.poll_timer(cx),
         }
     }
 
-    /// Sets it to this time, which may have come already.
+    /// Sets it to this time, which may be in the past.
     pub(super) fn set(
         &mut self,
         cx: &mut Context<'_>,
@@ -63,7 +63,7 @@ impl Alarm {
         self.timer.deadline()
     }
 
-    /// Whether it would be due too late for this time.
+    /// Returns whether it would be too late for this time.
     pub(super) fn is_late_for(&self, at: zk_session::Instant, now: Reading) -> bool {
         at < self.at || !self.set_by.is_same_sleep(now)
     }

@@ -1,4 +1,4 @@
-//! Asking a source which servers there are.
+//! Questions to a source of servers.
 
 use core::future::Future;
 use core::pin::Pin;
@@ -12,10 +12,10 @@ use zk_session::ServerAddress;
 
 use crate::source::ServerSource;
 
-/// A source that takes longer is asked again, in the next round.
+/// How long a source may take. After that it is asked again in the next round.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A source, and the question that it has not answered yet.
+/// A source, and its question without an answer yet.
 pub(super) struct ServerLookup {
     source: Option<Arc<dyn ServerSource>>,
     asked: Option<Asked>,
@@ -24,12 +24,12 @@ pub(super) struct ServerLookup {
 type Asked = Pin<Box<dyn Future<Output = io::Result<Vec<ServerAddress>>> + Send>>;
 
 impl ServerLookup {
-    /// Without a source, no question is asked.
+    /// Makes a lookup; without a source it asks nothing.
     pub(super) const fn new(source: Option<Arc<dyn ServerSource>>) -> Self {
         Self { source, asked: None }
     }
 
-    /// Asks, unless an answer is on its way.
+    /// Asks, unless a question is open.
     pub(super) fn ask(&mut self) {
         if let (Some(source), None) = (&self.source, &self.asked) {
             let source = Arc::clone(source);
@@ -40,7 +40,7 @@ impl ServerLookup {
         }
     }
 
-    /// The answer, once.
+    /// Returns the answer, once.
     pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Vec<ServerAddress>>> {
         let Some(asked) = &mut self.asked else {
             return Poll::Pending;

@@ -1,4 +1,4 @@
-//! Asking a server whether it takes writes, on a transport of its own.
+//! Asks a server whether it takes writes, on a transport of its own.
 
 use core::future::Future;
 use core::pin::Pin;
@@ -11,12 +11,12 @@ use zk_session::{ProbeAnswer, ServerAddress, ServerIndex};
 
 use crate::transport::Connector;
 
-/// The four-letter word; it has no length before it (protocol section 12).
+/// The four-letter word; it has no length before it (docs/protocol.md#frames).
 const WORD: &[u8] = b"isro";
-/// Longer than the answers that count; what follows makes no difference.
+/// Longer than the answers that count; the rest makes no difference.
 const LONGEST_ANSWER: u64 = 64;
 
-/// The question that is asked, if one is.
+/// The present question, if there is one.
 #[derive(Default)]
 pub(super) struct Probe {
     asked: Option<Asked>,
@@ -25,7 +25,7 @@ pub(super) struct Probe {
 type Asked = Pin<Box<dyn Future<Output = (ServerIndex, ProbeAnswer)> + Send>>;
 
 impl Probe {
-    /// Asks, instead of what was asked before. How long that may take is the session's to bound.
+    /// Asks, in place of an earlier question. The session bounds the time.
     pub(super) fn ask(
         &mut self,
         connector: Arc<dyn Connector>,
@@ -38,12 +38,12 @@ impl Probe {
         }));
     }
 
-    /// Nobody wants to know any more.
+    /// Drops the question, because the session does not need the answer any more.
     pub(super) fn forget(&mut self) {
         self.asked = None;
     }
 
-    /// The answer, once.
+    /// Returns the answer, once.
     pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<(ServerIndex, ProbeAnswer)> {
         let Some(asked) = &mut self.asked else {
             return Poll::Pending;

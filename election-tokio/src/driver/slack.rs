@@ -1,4 +1,4 @@
-//! When memory is given back that a burst has taken.
+//! When to free the memory that a burst has taken.
 
 use core::future::Future;
 use core::pin::Pin;
@@ -7,10 +7,11 @@ use core::time::Duration;
 
 use tokio::time::{Instant, Sleep, sleep};
 
-/// Memory is given back once it was not used for so long, and at the latest for twice as long.
+/// How long memory must be unused before it is freed; at the latest it is freed after twice this
+/// time.
 const UNUSED: Duration = Duration::from_millis(400);
 
-/// Whether the client holds more memory than it needs while it is idle. If it does not, no timer runs.
+/// Whether the client holds more memory than it needs while idle. If not, no timer runs.
 #[derive(Default)]
 pub(super) struct Slack {
     timer: Option<Timer>,
@@ -44,12 +45,12 @@ enum Usage {
 }
 
 impl Slack {
-    /// Bytes went in or out.
+    /// Notes that bytes went in or out.
     pub(super) const fn was_used(&mut self) {
         self.usage = Usage::Used;
     }
 
-    /// They took more memory than an idle client needs.
+    /// Notes that they took more memory than an idle client needs.
     pub(super) fn was_taken(&mut self, cx: &mut Context<'_>) {
         if self.timer.is_none() {
             let mut timer = Timer { sleep: Box::pin(sleep(UNUSED)), waker: cx.waker().clone() };
@@ -59,7 +60,7 @@ impl Slack {
         }
     }
 
-    /// Ready once it is time to give the memory back.
+    /// Ready once the memory has to be freed.
     pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let Some(timer) = &mut self.timer else {
             return Poll::Pending;

@@ -1,4 +1,4 @@
-//! Telling others that a new leader is ready.
+//! Acknowledgements: a new leader tells others that it is ready.
 
 use bytes::Bytes;
 use zk_jute::{ErrorCode, OpCode, Version};
@@ -7,21 +7,22 @@ use super::leadership::Leadership;
 use crate::client::{CreateMode, TransactionError};
 use crate::held::GuardedTransaction;
 
-/// What follows the path of the election in the path of its acknowledgement. It is not a child of
-/// the election node, since clients of other languages take every child there for a candidate.
+/// The suffix that makes the path of the acknowledgement from that of the election. The znode is
+/// not a child of the election node, since clients of other languages take every child there for a
+/// candidate.
 pub(super) const SUFFIX: &str = ".acknowledged";
 
-/// How often it is tried, since what is to be replaced may go meanwhile.
+/// How often to try, since the znode to replace may go meanwhile.
 const ROUNDS: usize = 4;
 
 impl Leadership {
-    /// Publishes that this leader has finished taking over: the ephemeral znode
+    /// Publishes that this leader has finished taking over. It creates the ephemeral znode
     /// `ELECTION.acknowledged`, with the lines `token: …` and `nominee: …`, an empty line, and
-    /// `data`. It replaces that of an earlier leader; a reader compares the token with the
-    /// `czxid` of the lowest candidate. Its access list is that of the candidates
+    /// `data`, in place of that of an earlier leader. A reader compares the token with the `czxid`
+    /// of the lowest candidate. The znode has the access list of the candidates
     /// ([`Election::acls`](super::Election::acls)).
     ///
-    /// Cancel safe: it may be published all the same.
+    /// Cancel safe: it may still be published.
     ///
     /// # Errors
     ///
@@ -46,7 +47,7 @@ impl Leadership {
                 published => return published.map(drop),
             }
             match publish(self.transaction().delete(&path, Version::ANY)).await {
-                // That of the earlier leader went with its session, just now.
+                // The znode of the earlier leader has just gone with its session.
                 Err(TransactionError::Refused {
                     operation: OpCode::DELETE,
                     code: ErrorCode::NO_NODE,

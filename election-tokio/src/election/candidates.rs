@@ -1,4 +1,4 @@
-//! Who stands in an election.
+//! The candidates of an election.
 
 use bytes::Bytes;
 use election_core::{Access, Sequence, Token};
@@ -14,21 +14,22 @@ use crate::ordered_children::{OrderedChild, OrderedChildren};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Candidate {
-    /// Its name. One above 64 bytes is no [`CandidateName`](crate::CandidateName), and no nominee made it.
+    /// Its name. A name above 64 bytes is no [`CandidateName`](crate::CandidateName), and no
+    /// nominee made it.
     pub name: String,
     /// Its place in the queue.
     pub sequence: Sequence,
     /// The session that owns it; [`SessionId::NONE`] if it is not ephemeral.
     pub session: SessionId,
-    /// The token that its nominee leads with, or would.
+    /// The token with which its nominee leads, or would lead.
     pub token: Token,
     /// Its data: by convention the nominee's name.
     pub data: Bytes,
 }
 
 impl Candidate {
-    /// Whether the znode goes with its session. One that does not blocks the election until it is
-    /// deleted: no nominee makes such a znode.
+    /// Returns whether the znode goes with its session. If not, it blocks the election until it is
+    /// deleted; no nominee makes such a znode.
     pub fn is_ephemeral(&self) -> bool {
         self.session != SessionId::NONE
     }
@@ -40,59 +41,61 @@ impl Candidate {
     }
 }
 
-/// The candidates of an election, read one after another: made by [`Election::read_candidates`].
+/// Reads the candidates of an election, one after another; made by [`Election::read_candidates`].
 #[derive(Debug)]
 #[must_use = "nothing is read until it is asked for"]
 pub struct Candidates(OrderedChildren<()>);
 
 impl Candidates {
-    /// Reads the next candidate, in their order; one that has gone meanwhile is passed over. `None`
-    /// after the last one.
+    /// Reads the next candidate, in their order; `None` after the last one. It passes over a
+    /// candidate that has gone.
     ///
-    /// Cancel safe: the candidate that was being read is passed over then.
+    /// Cancel safe: the candidate that was being read is then passed over.
     ///
     /// # Errors
     ///
-    /// Those of [`Client::get_data`](crate::Client::get_data), but for what is not there.
+    /// Those of [`Client::get_data`](crate::Client::get_data), except that of a missing znode.
     pub async fn next(&mut self) -> Result<Option<Candidate>, Error> {
         Ok(self.0.next().await?.map(Candidate::of))
     }
 
-    /// How many were listed and not read yet.
+    /// Returns how many candidates were listed and not read yet.
     pub fn remaining(&self) -> usize {
         self.0.remaining()
     }
 }
 
 impl Election {
-    /// Lists the candidates, to be read one after another: the data of one is kept at a time.
+    /// Lists the candidates, to be read one after another: only one candidate's data is kept at a
+    /// time.
     ///
-    /// What is not a candidate is left out; an election node that does not exist has none.
+    /// It leaves out children that are not candidates. A missing election node has no candidates.
     ///
-    /// Cancel safe: nothing is changed.
+    /// Cancel safe: it changes nothing.
     ///
     /// # Errors
     ///
-    /// Those of [`Client::get_children`](crate::Client::get_children), but for an election node that
-    /// does not exist.
+    /// Those of [`Client::get_children`](crate::Client::get_children), except that of a missing
+    /// election node.
     pub async fn read_candidates(&self) -> Result<Candidates, Error> {
         let placed = |name: &str| Some((self.format.rival(Access::Exclusive, name)?, ()));
         OrderedChildren::list(&self.client, &self.path, placed).await.map(Candidates)
     }
 
-    /// The candidates in their order, the one that leads first. What is not a candidate is left
-    /// out; an election node that does not exist has none.
+    /// Returns the candidates in their order, the leader's first. It leaves out children that are
+    /// not candidates. A missing election node has no candidates.
     ///
-    /// Looks at them one after another, so those that come or go meanwhile may be missing or
-    /// shown. For more data than one reply may have, see [`read_candidates`](Self::read_candidates).
+    /// It reads them one after another, so candidates that come or go meanwhile may be missing or
+    /// shown. For more data than one reply may have, see
+    /// [`read_candidates`](Self::read_candidates).
     ///
-    /// Cancel safe: nothing is changed.
+    /// Cancel safe: it changes nothing.
     ///
     /// # Errors
     ///
     /// Those of [`Client::get_children`](crate::Client::get_children) and
-    /// [`Client::get_data`](crate::Client::get_data), but for what is not there; and
-    /// [`ErrorKind::ReplyTooLarge`] if the data of all together is above
+    /// [`Client::get_data`](crate::Client::get_data), except that of a missing znode; and
+    /// [`ErrorKind::ReplyTooLarge`] if the data of all candidates is above
     /// [`max_reply`](crate::ClientBuilder::max_reply): participants decide how much they write.
     pub async fn candidates(&self) -> Result<Vec<Candidate>, Error> {
         let all = self.read_candidates().await?.0.read_all().await?;

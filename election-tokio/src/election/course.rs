@@ -1,4 +1,4 @@
-//! The course of a nomination in figures, for metrics.
+//! The course of a nomination, measured for metrics.
 
 use election_core::{
     Command, Create, CreateMode, Delete, Event, Failure, NewZnode, Nominee, Notice, Op, Phase,
@@ -37,11 +37,11 @@ struct Pending {
     /// When the end of the predecessor was told, if nothing has become of that yet.
     way_free_since: Option<Instant>,
     suspended_since: Option<Instant>,
-    /// The create of a candidate whose reply is on its way.
+    /// The create of a candidate that waits for its reply.
     create: Option<Ticket>,
-    /// Candidates whose deletion is on its way.
+    /// Candidates that are being deleted.
     deletes: Vec<(Ticket, Box<str>)>,
-    /// Not noted yet.
+    /// Figures that were not recorded yet.
     figures: Vec<Figure>,
     /// Until when the lock delay lasts that was told of.
     delay_until: Option<Instant>,
@@ -76,7 +76,7 @@ impl Course {
         self.pending.take_if(|pending| pending.is_empty());
     }
 
-    /// Takes in what the nominee asks for.
+    /// Takes in a command of the nominee.
     pub(super) fn asks(&mut self, command: &Command<'_>) {
         let Command { ticket, op } = command;
         match op {
@@ -92,7 +92,7 @@ impl Course {
         }
     }
 
-    /// Takes in what the nominee is about to hear.
+    /// Takes in an event before the nominee gets it.
     pub(super) fn hears(&mut self, nominee: &Nominee, event: &Event<'_>) {
         let Some(pending) = &mut self.pending else {
             return;
@@ -126,7 +126,7 @@ impl Course {
         }
     }
 
-    /// Takes in a step that the nominee took at this moment.
+    /// Takes in a step of the nominee at this moment.
     pub(super) fn stepped(&mut self, step: &Step<Notice>, now: Instant, journal: &mut Journal) {
         if step.woken_by.is_some_and(|wake| wake.kind == EventType::NODE_DELETED) {
             self.pending().way_free_since = Some(now);

@@ -1,4 +1,4 @@
-//! Ending an election for all, reopening it, and deleting it.
+//! Ending an election for all nominees, reopening it, and deleting it.
 
 use core::time::Duration;
 
@@ -11,10 +11,10 @@ use crate::client::{Children, CreateMode, TransactionError};
 use crate::error::Error;
 use crate::path::child_path;
 
-/// How often it is tried again, since other clients are at work there, or the connection was lost.
+/// How often to try, since other clients are at work there, or the connection was lost.
 const ROUNDS: usize = 8;
 
-/// What may stand beside an election node.
+/// The znodes that may stand beside an election node.
 const MARKS: [&str; 4] =
     [acknowledgement::SUFFIX, epoch::SUFFIX, step_down_request::SUFFIX, Nominee::LOCK_DELAY_MARK];
 
@@ -31,21 +31,22 @@ pub enum Reopening {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum EndError {
-    /// The names are those of a format in which no election can be ended: participants of other libraries
-    /// would not know the sign, or fail at it.
+    /// In this format no election can be ended: participants of other libraries would not know the
+    /// sign, or would fail at it.
     #[error("an election in this format cannot be ended: its participants do not know the sign")]
     ForeignFormat,
-    /// Other clients reopened it, or deleted its node, each time that this was tried.
+    /// Other clients reopened the election, or deleted its node, at each attempt.
     #[error("other clients reopen the election, or delete its node, at the same time")]
     Contested,
-    /// Candidates came each time that all were deleted, so the node was left, and the election ended.
+    /// New candidates came each time that all were deleted. The node was left, and the election is
+    /// ended.
     #[error("the election is ended, but its node was not deleted: candidates keep coming")]
     CandidatesKeepComing,
-    /// The node has this child, which is neither a candidate nor a sign of this crate's. It was left, and the
-    /// election ended.
+    /// The node has this child, which is neither a candidate nor a sign of this crate. The node was
+    /// left, and the election is ended.
     #[error("the election is ended, but its node was not deleted: it has the child {0:?}")]
     OtherChild(String),
-    /// A request failed. What was asked for may be done in part; it may be asked for again.
+    /// A request failed. The call may have done a part of its work, and may be repeated.
     #[error(transparent)]
     Request(#[from] Error),
     /// The transaction that deletes the node was refused. The election is ended.
@@ -53,13 +54,13 @@ pub enum EndError {
     Transaction(#[from] TransactionError),
 }
 
-/// What one look at the election node shows.
+/// The election node at one look.
 enum Sight {
-    /// It is missing.
+    /// The node is missing.
     Missing,
-    /// The sign is.
+    /// The sign is missing.
     Open,
-    /// By a server that had applied the sign.
+    /// The sign is there, at a server that had applied it.
     Ended {
         /// The candidates' paths, in their order.
         candidates: Vec<String>,
@@ -69,27 +70,30 @@ enum Sight {
 }
 
 impl Election {
-    /// Ends the election, and tells how many candidates were deleted for that. When this returns, each
-    /// candidate that stood is deleted, and none leads or stands any more that this has not seen: a nomination
-    /// ends with [`EndReason::ElectionEnded`](super::EndReason::ElectionEnded), one that is made later too,
-    /// until the election is [reopened](Self::reopen). A leader hears
-    /// [`LostReason::Evicted`](super::LostReason::Evicted) first, and as late as at an
-    /// [eviction](Self::evict): until then only its token, and guarded transactions, keep it from writing.
+    /// Ends the election, and returns how many candidates were deleted. When this returns, each
+    /// candidate that stood is deleted, and no nominee leads or stands any more that has not seen
+    /// the end. A nomination ends with
+    /// [`EndReason::ElectionEnded`](super::EndReason::ElectionEnded), and so does a later one,
+    /// until the election is [reopened](Self::reopen). A leader gets
+    /// [`LostReason::Evicted`](super::LostReason::Evicted) first, as late as after an
+    /// [eviction](Self::evict): until then only its token, and guarded transactions, keep it from
+    /// writing.
     ///
-    /// It creates the persistent znode `ELECTION/ended`, with the access list of
-    /// [`Election::acls`], and the election node where that is missing; then it lists the candidates, by a
-    /// server that has applied that, and deletes them, the last one first, 64 requests at a time. One that is
-    /// created later sees the sign in the list that it takes its place by, so a join costs no request more
-    /// for that.
+    /// This creates the persistent znode `ELECTION/ended`, with the access list of
+    /// [`Election::acls`], and the election node if it is missing. Then it lists the candidates at
+    /// a server that has applied the sign, and deletes them, the last one first, 64 requests at a
+    /// time. A later nominee sees the sign in the list that it needs anyway to find its place, so
+    /// joining costs no request more.
     ///
-    /// Participants of Curator's `LeaderLatch` in the same election do not know the sign: they stand again.
+    /// Participants of Curator's `LeaderLatch` in the same election do not know the sign, and stand
+    /// again.
     ///
-    /// Cancel safe: the election may be ended in part: none that joins stands any more, and some that stood
-    /// still do, until this is called again.
+    /// Cancel safe: the election may be partly ended. Then no new nominee stands, and some of the
+    /// earlier ones still do, until this is called again.
     ///
     /// # Errors
     ///
-    /// [`EndError`]. It may be called again, also where the election is ended.
+    /// [`EndError`]. It may be called again, even if the election is ended.
     pub async fn end(&self) -> Result<u64, EndError> {
         let mut deleted = 0;
         for _ in 0..ROUNDS {
@@ -103,9 +107,10 @@ impl Election {
         Err(EndError::Contested)
     }
 
-    /// Lets nominees stand again in an election that was ended. Nominations that have ended by that stay so.
+    /// Lets nominees stand again in an election that was ended. Nominations that the end has ended
+    /// stay ended.
     ///
-    /// Cancel safe: it may be reopened all the same.
+    /// Cancel safe: it may still be reopened.
     ///
     /// # Errors
     ///
@@ -118,7 +123,7 @@ impl Election {
         }
     }
 
-    /// Whether the election is ended, as far as the server knows: it may lag behind.
+    /// Returns whether the election is ended, as one server knows it; it may be out of date.
     ///
     /// Cancel safe: it changes nothing.
     ///
@@ -129,21 +134,23 @@ impl Election {
         Ok(self.client.exists(&self.end_mark()?).await?.is_some())
     }
 
-    /// [Ends](Self::end) the election and deletes its node, with what stands beside it: the acknowledgement,
-    /// the epoch, the request to step down, and the mark of the lock delay. Tells how many candidates were
-    /// deleted. Of an election that does not exist it deletes only what stands beside.
+    /// [Ends](Self::end) the election and deletes its node and the znodes beside it: the
+    /// acknowledgement, the epoch, the request to step down, and the mark of the lock delay.
+    /// Returns how many candidates were deleted. If the election does not exist, it deletes only
+    /// the znodes beside it.
     ///
-    /// The node is deleted once no candidate has come for the time `quiet`, in one transaction with the sign
-    /// that the election is ended: up to then each nominee that joins is told. After that nothing says that
-    /// there was an election, so that a nomination which is made later, or which has not heard of the end by
-    /// then, holds a new one at a new node, by the default policy; its tokens are greater than all before.
-    /// Where that must not be, leave the election ended: it is two znodes.
+    /// It deletes the node once no candidate has come for the time `quiet`, in one transaction with
+    /// the sign that the election is ended. Until then each nominee that joins is told of the end.
+    /// After that nothing shows that there was an election. So a nomination that is made later, or
+    /// that has not heard of the end by then, holds a new election at a new node, by the default
+    /// policy; its tokens are greater than all before. If this must not happen, leave the election
+    /// ended: it costs two znodes.
     ///
     /// Cancel safe, as [`Election::end`]; the marks beside the node may remain.
     ///
     /// # Errors
     ///
-    /// [`EndError`]. It may be called again, also where all is deleted.
+    /// [`EndError`]. It may be called again, even if everything is deleted.
     pub async fn delete(&self, quiet: Duration) -> Result<u64, EndError> {
         self.end_mark()?;
         let mut deleted = 0;
@@ -167,7 +174,7 @@ impl Election {
         Ok(child_path(&self.path, name))
     }
 
-    /// What was seen last, if there was no other client in the way.
+    /// Tries once, and returns the last look unless another client was in the way.
     async fn try_end(&self, deleted: &mut u64) -> Result<Option<Sight>, EndError> {
         let (client, mark) = (&self.client, self.end_mark()?);
         match client.create_with_acl(&mark, "", CreateMode::Persistent, &self.acls).await {
@@ -229,7 +236,7 @@ impl Election {
         }
     }
 
-    /// Waits until none has come for so long, and then deletes the node.
+    /// Waits until no candidate has come for this time, and then deletes the node.
     async fn try_delete(&self, quiet: Duration, deleted: &mut u64) -> Result<(), EndError> {
         if let Sight::Missing = self.look().await? {
             return Ok(());

@@ -1,4 +1,4 @@
-//! A count of leaderships, kept in a znode that anybody can check.
+//! A count of leaderships, in a znode that every client can check.
 
 use bytes::Bytes;
 use election_core::Token;
@@ -9,16 +9,16 @@ use super::leadership::Leadership;
 use crate::client::{CreateMode, OperationOutcome, TransactionError};
 use crate::error::Error;
 
-/// What follows the path of the election in the path of its epoch.
+/// The suffix that makes the path of the epoch from that of the election.
 pub(super) const SUFFIX: &str = ".epoch";
 
-/// How often it is tried, since what was read may be outdated.
+/// How often to try, since the znode may change after it was read.
 const ROUNDS: usize = 4;
 
-/// The epoch of a leader: small, and one more than that of the leader before it that had one.
+/// The epoch of a leader: a small number, one more than that of the last leader that had one.
 ///
-/// It is the version of a znode beside the election node. A transaction of any client is applied only in
-/// this epoch if it has `check(epoch.path(), epoch.version())`.
+/// It is the version of a znode beside the election node. A transaction of any client is applied
+/// only in this epoch if it has `check(epoch.path(), epoch.version())`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Epoch {
     path: String,
@@ -27,22 +27,22 @@ pub struct Epoch {
 }
 
 impl Epoch {
-    /// The path of its znode.
+    /// Returns the path of its znode.
     pub fn path(&self) -> &str {
         &self.path
     }
 
-    /// The version of its znode.
+    /// Returns the version of its znode.
     pub const fn version(&self) -> Version {
         self.version
     }
 
-    /// The number: that of the first leader is 0.
+    /// Returns the number: that of the first leader is 0.
     pub const fn number(&self) -> i32 {
         self.version.get()
     }
 
-    /// The token of the leader whose epoch it is.
+    /// Returns the token of the leader of this epoch.
     pub const fn token(&self) -> Token {
         self.token
     }
@@ -50,18 +50,19 @@ impl Epoch {
 
 impl Leadership {
     /// Begins this leader's epoch, if it has not begun: raises the version of the persistent znode
-    /// `ELECTION.epoch`, in one transaction with a check of the own candidate. A leader has one epoch,
-    /// however often this is called, and one that leads no longer begins none.
+    /// `ELECTION.epoch`, in one transaction with a check of the leader's candidate. A leader has
+    /// one epoch, however often this is called. A nominee that leads no longer begins none.
     ///
-    /// Call it before the first act of a leadership. A leader that never does has none, and what is
-    /// checked by the epoch of the leader before it goes on to be applied.
+    /// Call it before the first act of a leadership. A leader that never calls it has no epoch, and
+    /// checks of the previous leader's epoch go on to succeed.
     ///
-    /// Cancel safe: the epoch may have begun all the same.
+    /// Cancel safe: the epoch may still begin.
     ///
     /// # Errors
     ///
     /// [`TransactionError::NotHeld`] if the leadership is over; otherwise as
-    /// [`Transaction::commit`](crate::Transaction::commit). After a lost reply it may be called again.
+    /// [`Transaction::commit`](crate::Transaction::commit). After a lost reply it may be called
+    /// again.
     pub async fn epoch(&self) -> Result<Epoch, TransactionError> {
         let (client, site) = (self.client(), &self.nomination().settings.site);
         let path = [site.path(), SUFFIX].concat();
@@ -100,14 +101,15 @@ impl Leadership {
 }
 
 impl Election {
-    /// Reads the epoch that began last: what a server knows, which may lag behind. `None` if no leader had
-    /// one. To have something applied in an epoch alone, check its version in the transaction.
+    /// Reads the epoch that began last, as one server knows it; it may be out of date. `None` if no
+    /// leader had one. To have something applied only in an epoch, check its version in the
+    /// transaction.
     ///
     /// Cancel safe: it changes nothing.
     ///
     /// # Errors
     ///
-    /// Those of [`Client::get_data`](crate::Client::get_data), but for what is not there.
+    /// Those of [`Client::get_data`](crate::Client::get_data), except that of a missing znode.
     pub async fn epoch(&self) -> Result<Option<Epoch>, Error> {
         let path = [&self.path, SUFFIX].concat();
         match self.client.get_data(&path).await {

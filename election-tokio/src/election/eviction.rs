@@ -1,4 +1,4 @@
-//! Removing a candidate against its nominee's will.
+//! Eviction: removing a candidate without its nominee's consent.
 
 use election_core::Token;
 
@@ -8,22 +8,25 @@ use crate::lock::Removal;
 use crate::path::child_path;
 
 impl Election {
-    /// Removes the candidate with this token: for an operator. A leader hears
-    /// [`LostReason::Evicted`](super::LostReason::Evicted), but later than the next nominee may lead: until
-    /// then only its token, and [`Leadership::transaction`](super::Leadership::transaction), keep it from
-    /// writing. By the default policy its nominee stands again, behind the others. To ask it first, see
+    /// Removes the candidate with this token, for an operator. A leader gets
+    /// [`LostReason::Evicted`](super::LostReason::Evicted), but later than the next nominee may
+    /// lead: until then only its token, and
+    /// [`Leadership::transaction`](super::Leadership::transaction), keep it from writing. By the
+    /// default policy its nominee stands again, behind the others. To ask it first, see
     /// [`Election::request_step_down`].
     ///
-    /// Only the znode with that `czxid` is deleted: it is read, and deleted by its version. What remains is
-    /// another one that was created under the same name between the two: no nominee with an id in its name
-    /// uses a name twice, and the other formats only where the election node is deleted and made anew.
+    /// This deletes only the znode with that `czxid`: it reads the znode, and deletes it by its
+    /// version. It could still hit another znode that was created under the same name between the
+    /// two requests. A nominee with an id in its name never uses a name twice, and the other
+    /// formats do so only if the election node is deleted and made anew.
     ///
-    /// Cancel safe: the candidate may be removed all the same.
+    /// Cancel safe: the candidate may still be removed.
     ///
     /// # Errors
     ///
-    /// Those of [`Election::read_candidates`] and [`Client::delete`](crate::Client::delete), but for what
-    /// is not there. After one that [may have happened](Error::may_have_happened) it may be called again.
+    /// Those of [`Election::read_candidates`] and [`Client::delete`](crate::Client::delete), except
+    /// that of a missing znode. After an error that [may have happened](Error::may_have_happened)
+    /// it may be called again.
     pub async fn evict(&self, token: Token) -> Result<Removal, Error> {
         let mut candidates = self.read_candidates().await?;
         while let Some(candidate) = candidates.next().await? {

@@ -1,4 +1,4 @@
-//! What the holder of a nomination is shown of its nominee.
+//! The state of a nominee, as the holder of its nomination sees it.
 
 use core::task::Waker;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::held::Tenure;
 use crate::hub::{Face, Unlocked};
 use crate::telemetry::{ElectionEntry, Entry, InElection, RepeatLimit};
 
-/// Shows a nominee to the holder of its nomination.
+/// Shows a nominee's state to the holder of its nomination.
 #[derive(Debug)]
 pub(super) struct NomineeFace {
     settings: Arc<NominationSettings>,
@@ -30,16 +30,16 @@ pub(super) struct NomineeFace {
     doubts: Option<Box<RepeatLimit>>,
 }
 
-/// How many sequence numbers there are left below the election node, as the holder was told.
+/// How many sequence numbers are left below the election node, as the holder was told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Numbers {
     Plenty,
-    /// It was warned.
+    /// The holder was warned.
     Few,
 }
 
-/// With fewer creates left than this, the operator is warned: a tenth of all. With a hundred of them a
-/// second that is 24 days ahead.
+/// The number of creates left at which the operator is warned: a tenth of all. At a hundred creates
+/// a second that is 24 days ahead.
 const FEW_NUMBERS: u32 = 210_000_000;
 
 impl NomineeFace {
@@ -68,8 +68,8 @@ impl NomineeFace {
         }
     }
 
-    /// By the policy to stop at once, what is suspended is over for the user, and begins anew when it is
-    /// resumed. What the user was not told of does neither.
+    /// Ends a suspended leadership for the user, by the policy to stop at once; it begins anew when
+    /// the leadership is resumed. A leadership that the user was not told of does neither.
     fn follow_suspension(
         &self,
         nominee: &Nominee,
@@ -90,7 +90,7 @@ impl NomineeFace {
         }
     }
 
-    /// Once, and long before no nominee can be elected any more.
+    /// Warns once, long before no nominee can be elected any more.
     fn few_numbers_left(&mut self, nominee: &Nominee) -> Option<InElection> {
         let remaining = nominee.candidate()?.sequence().remaining();
         if self.numbers == Numbers::Few || remaining >= FEW_NUMBERS {

@@ -19,16 +19,16 @@ use crate::client::{CreateMode, TransactionError};
 use crate::error::Error;
 use crate::path::child_path;
 
-/// What became of a hand-over.
+/// The outcome of a hand-over.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HandOver {
-    /// The leadership is handed over to the candidate with this token. For the leader that hands it over: it has
-    /// stepped down, and none stood between the two.
+    /// The leadership goes to the candidate with this token. For the leader that hands it over: it
+    /// has stepped down, and no candidate stood between the two.
     To(Token),
-    /// No candidate with the token stands any more, or did from the beginning. The leader leads on.
+    /// No candidate with the token stands, or none ever did. The leader leads on.
     Gone,
-    /// The time has passed. Those that were still ahead of the candidate, the leader first if it did not consent;
-    /// it leads on. Some may stand behind the candidate by now.
+    /// The time has passed, and the leader leads on. Lists the candidates that were still ahead,
+    /// the leader first if it did not consent. Some nominees may stand behind the candidate by now.
     Refused {
         /// Their tokens, in order.
         by: Vec<Token>,
@@ -39,7 +39,7 @@ pub enum HandOver {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum HandOverError {
-    /// The names are those of a format whose participants would not stand behind another one.
+    /// In this format participants would not stand behind another one.
     #[error("in this format no leadership is handed over: its participants would not give way")]
     ForeignFormat,
     /// The candidate is the leader's own.
@@ -48,13 +48,13 @@ pub enum HandOverError {
     /// The leadership was lost before it was handed over.
     #[error("{0}")]
     Lost(LostReason),
-    /// Which candidate leads is not known.
+    /// It is not known which candidate leads.
     #[error(transparent)]
     Leader(#[from] VerifyError),
-    /// A request failed. It may be asked for again.
+    /// A request failed. The call may be repeated.
     #[error(transparent)]
     Request(#[from] Error),
-    /// The mark by which those between are asked was refused.
+    /// The mark that asks the nominees between was refused.
     #[error(transparent)]
     Transaction(#[from] TransactionError),
 }
@@ -75,11 +75,12 @@ impl From<ElectionError> for HandOverError {
 }
 
 impl Election {
-    /// Asks the leader to hand the leadership over to the candidate with this token, within a time, and waits
-    /// for the outcome. The leader hears of it by [`Leadership::step_down_requested`], and consents by
-    /// [`Leadership::hand_over`]; those between consent by [`Election::when_asked`]. Nothing forces any of them.
+    /// Asks the leader to hand the leadership over to the candidate with this token, within a time,
+    /// and waits for the outcome. The leader hears of it by [`Leadership::step_down_requested`],
+    /// and consents by [`Leadership::hand_over`]. The nominees between consent by
+    /// [`Election::when_asked`]. Nothing forces any of them.
     ///
-    /// Cancel safe: the leadership may be handed over all the same.
+    /// Cancel safe: the leadership may still be handed over.
     ///
     /// # Errors
     ///
@@ -102,7 +103,8 @@ impl Election {
             return Err(HandOverError::LeadsAlready);
         }
         self.request((by, reason), Some(to), within).await?;
-        // Tokens grow along the queue: a later leader than this one leads since this one has gone.
+        // Tokens grow along the queue, so a leader with a later token leads only once this one has
+        // gone.
         let mut observer = self.observe(Follow::Leader)?;
         let is_over = |seen: &Observation| seen.leader().is_some_and(|leader| leader.token >= to);
         match timeout_at(deadline, observer.wait_for(is_over)).await {
@@ -119,7 +121,7 @@ impl Election {
         }
     }
 
-    /// Those of hand-overs that were given up.
+    /// Deletes marks of hand-overs that were given up.
     async fn delete_other_marks(&self, mark: &str) -> Result<(), Error> {
         for name in self.client.get_children(&self.path).await?.iter() {
             let path = child_path(&self.path, name);
@@ -133,7 +135,7 @@ impl Election {
         Ok(())
     }
 
-    /// The candidate with this token, and those ahead of it, in their order.
+    /// Returns the candidate with this token, and the candidates ahead of it, in their order.
     async fn ahead_of(&self, token: Token) -> Result<Option<(Candidate, Vec<Candidate>)>, Error> {
         let mut ahead = Vec::new();
         let mut candidates = self.read_candidates().await?;
@@ -148,11 +150,11 @@ impl Election {
 }
 
 impl StepDownRequests {
-    /// Waits for the next request that can be heeded by stepping down at once: one that names a candidate
-    /// waits until that is next behind the leader ([`Leadership::make_way`]), and is passed over if it does
-    /// not come to that.
+    /// Waits for the next request that the leader can satisfy by stepping down at once. A request
+    /// that names a candidate waits until that candidate is next behind the leader
+    /// ([`Leadership::make_way`]), and is passed over if that does not happen.
     ///
-    /// Cancel safe: nominees ahead of the candidate may stand behind it all the same.
+    /// Cancel safe: nominees ahead of the candidate may still stand behind it.
     ///
     /// # Errors
     ///
@@ -174,21 +176,23 @@ impl StepDownRequests {
 }
 
 impl Leadership {
-    /// Hands the leadership over to the candidate with this token: asks those between to stand behind it, waits
-    /// until none is between, and then [steps down](Leadership::step_down), so that the candidate leads next,
-    /// with a greater token. The leader leads, and works, until then: end the work when this returns
-    /// [`HandOver::To`], as after [`LostReason::SteppedDown`], which [`Leadership::lost`] tells at that moment.
+    /// Hands the leadership over to the candidate with this token. It asks the nominees between to
+    /// stand behind the candidate, waits until none is between, and then [steps
+    /// down](Leadership::step_down), so that the candidate leads next, with a greater token. Until
+    /// then this leader leads, and works. End the work when this returns [`HandOver::To`], as after
+    /// [`LostReason::SteppedDown`], which [`Leadership::lost`] returns at that moment.
     ///
-    /// Those between are asked by an ephemeral child of the election node that names the candidate
-    /// (`hand-over-to-0000000017-`). A nominee sees that in the next list that it takes: at its next look, so
-    /// `within` is to be longer than [look intervals](crate::ClientBuilder::look_interval) are. That costs none
-    /// of them a watch or, while nothing is handed over, a request.
+    /// It asks the nominees by an ephemeral child of the election node that names the candidate
+    /// (`hand-over-to-0000000017-`). A nominee sees the child in its next list, that is, at its
+    /// next look. So `within` should be longer than the [look
+    /// interval](crate::ClientBuilder::look_interval). This costs no nominee a watch or, while
+    /// nothing is handed over, a request.
     ///
-    /// If any of them dies meanwhile, the order of the others holds. Of two hand-overs at one time the one to the
-    /// later candidate is heeded by all.
+    /// If a nominee between dies meanwhile, the order of the others is kept. Of two hand-overs at
+    /// one time, all nominees follow the one to the later candidate.
     ///
-    /// Cancel safe: the leader leads on; the mark stays until the next hand-over or the end of the session, and
-    /// nominees ahead of the candidate may still stand behind it.
+    /// Cancel safe: the leader leads on. The mark stays until the next hand-over or the end of the
+    /// session, and nominees ahead of the candidate may still stand behind it.
     ///
     /// # Errors
     ///
@@ -201,9 +205,9 @@ impl Leadership {
         Ok(outcome)
     }
 
-    /// The first part of [`Leadership::hand_over`], for a leader that has work to end: once this returns
-    /// [`HandOver::To`], the candidate is the next behind this leader, which leads on. When the work is over,
-    /// [step down](Leadership::step_down).
+    /// Does the first part of [`Leadership::hand_over`], for a leader with work to end. Once this
+    /// returns [`HandOver::To`], the candidate is the next behind this leader, which leads on. When
+    /// the work is over, [step down](Leadership::step_down).
     ///
     /// Cancel safe, as [`Leadership::hand_over`].
     ///
@@ -225,7 +229,7 @@ impl Leadership {
         let asking =
             self.transaction().create_with_acl(&mark, "", CreateMode::Ephemeral, &election.acls);
         match asking.commit().await {
-            // Of one that was given up.
+            // The mark is one of a hand-over that was given up.
             Err(error) if error.is_node_exists() => {}
             Err(TransactionError::NotHeld) => return Err(HandOverError::Lost(self.lost().await)),
             asked => drop(asked?),
@@ -238,7 +242,7 @@ impl Leadership {
             Ok(Ok(Err(error))) => Err(error.into()),
             Ok(Err(_)) => self.refused(&election, to).await,
         };
-        // What this leaves, the end of the session deletes.
+        // If this fails, the end of the session deletes it.
         drop(election.client.delete(&mark, Version::ANY).await);
         outcome
     }
@@ -251,7 +255,8 @@ impl Leadership {
         Election { client, path, acls, format, ..Election::new(self.client().clone(), "") }
     }
 
-    /// Waits until no candidate is between. None comes there: each that joins has a greater number.
+    /// Waits until no candidate is between. No new one comes there: each that joins has a greater
+    /// number.
     async fn until_next(&self, election: &Election, target: &Candidate) -> Result<Wait, Error> {
         let (own, to) = (self.candidate().sequence(), target.sequence);
         loop {
@@ -273,7 +278,7 @@ impl Leadership {
             let (exists, last) = election.client.exists_and_watch(&paths[0]).await?;
             let (target_exists, target) = election.client.exists_and_watch(&paths[1]).await?;
             if exists.is_some() && target_exists.is_some() {
-                // Whatever it tells, the next list shows it.
+                // Whatever it returns, the next list shows it.
                 drop(select(last, target).await);
             }
         }
@@ -305,5 +310,5 @@ fn deadline(within: Duration) -> Instant {
     now.checked_add(within).unwrap_or_else(|| now + FAR)
 }
 
-/// As far as a clock is sure to go.
+/// A time that every clock can reach.
 const FAR: Duration = Duration::from_secs(60 * 60 * 24 * 365);

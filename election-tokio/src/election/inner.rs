@@ -1,4 +1,4 @@
-//! What the handles of one nomination share, and how they end it.
+//! The state that the handles of one nomination share, and the end of a nomination.
 
 use election_core::{Departure, Nominee, NomineeId};
 use election_session::RecipeKey;
@@ -12,7 +12,7 @@ use crate::client::Client;
 use crate::held::Tenure;
 use crate::updates::Updates;
 
-/// A nomination, as its handle and the leaderships that come from it share it.
+/// The state that a nomination's handle and its leaderships share.
 #[derive(Debug)]
 pub(super) struct NominationInner {
     pub(super) client: Client,
@@ -27,7 +27,7 @@ impl NominationInner {
         self.client.shared().with(|hub, now| hub.host.withdraw(now, self.key));
     }
 
-    /// What this leader has begun may go on after its end.
+    /// Ends the nomination, with work that may go on after it.
     pub(super) fn end_uncleanly(&self) {
         self.client.shared().with(|hub, _| {
             if let Some(nominee) = hub.recipe_mut::<Nominee>(self.key) {
@@ -36,7 +36,7 @@ impl NominationInner {
         });
     }
 
-    /// The same, if this tenure is the present one.
+    /// Keeps the lock delay, if this tenure is the present one.
     pub(super) fn keep_lock_delay(&self, tenure: &Arc<Tenure<LostReason>>) {
         self.client.shared().with(|hub, _| {
             if self.is_present(tenure)
@@ -61,8 +61,7 @@ impl NominationInner {
     }
 }
 
-/// The nomination is over as far as this client is concerned, but its candidate znode may still be
-/// there.
+/// The nomination has ended for this client, but its candidate znode may still exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum WithdrawError {
@@ -74,7 +73,7 @@ pub enum WithdrawError {
     AlreadyEnded(EndReason),
 }
 
-/// Waits until a nomination that was told to leave is over.
+/// Waits for the end of a nomination that was told to leave.
 pub(super) async fn ended(status: &mut Updates<Status>) -> Result<Departure, WithdrawError> {
     let ended = status.wait_for(|status| matches!(status.role, Role::Ended(_))).await;
     match ended {

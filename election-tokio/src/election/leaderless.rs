@@ -1,4 +1,4 @@
-//! Since when no leader is known.
+//! How long no leader has been known.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
@@ -29,7 +29,7 @@ impl LeaderlessSince {
         Some(Instant::since_origin(Duration::from_micros(micros)))
     }
 
-    /// For how long no leader is known; zero if one is.
+    /// Returns how long no leader has been known; zero if one is.
     pub(super) fn lasted(&self, now: Instant) -> Duration {
         self.get().map_or(Duration::ZERO, |since| now.saturating_since(since))
     }
@@ -42,7 +42,7 @@ pub(super) enum Leader {
     Unknown,
 }
 
-/// What a nominee or an observer knows of a leader, and tells the metrics of that.
+/// The knowledge of a nominee or an observer about a leader, which it reports to the metrics.
 #[derive(Debug)]
 pub(super) struct LeaderSight {
     label: ElectionLabel,
@@ -50,7 +50,7 @@ pub(super) struct LeaderSight {
     told: Told,
 }
 
-/// What the gauge has been told.
+/// The last report to the gauge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Told {
     Nothing,
@@ -95,7 +95,7 @@ impl LeaderSight {
         }
     }
 
-    /// Nothing is seen any more.
+    /// Ends the report: nothing is observed any more.
     pub(super) fn end(&mut self, journal: &mut Journal) {
         if core::mem::replace(&mut self.told, Told::Over) == Told::Leaderless {
             self.note(Figure::LeaderlessEnded(self.by, None), journal);

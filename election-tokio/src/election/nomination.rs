@@ -1,4 +1,4 @@
-//! Standing for election.
+//! Nominations.
 
 use core::time::Duration;
 use std::sync::Arc;
@@ -13,11 +13,11 @@ use super::position::Position;
 use super::status::{EndReason, Role, Status};
 use crate::updates::Updates;
 
-/// Stands for election in the background, until it is withdrawn or dropped, its leadership is resigned, or
-/// its policy ends it.
+/// Stands for election in the background, until it is withdrawn or dropped, its leadership is
+/// resigned, or its policy ends it.
 ///
-/// Dropping it withdraws: the client deletes the candidate, also one whose creation is on its way, as soon as
-/// a server is in reach; otherwise the candidate goes with the session.
+/// Dropping it withdraws: the client deletes the candidate as soon as a server is in reach, even
+/// one that is still being created. Otherwise the candidate goes with the session.
 #[derive(Debug)]
 #[must_use = "a nomination that is dropped withdraws"]
 pub struct Nomination {
@@ -40,26 +40,26 @@ impl Nomination {
         self.inner.id
     }
 
-    /// What the nomination is doing now.
+    /// Returns the present status of the nomination.
     pub fn status(&self) -> Status {
         self.status.latest()
     }
 
-    /// The status and its changes.
+    /// Returns the status, with its changes.
     pub fn updates(&self) -> Updates<Status> {
         self.status.clone()
     }
 
     /// Waits until this nominee leads. Returns at once if it does already.
     ///
-    /// May be called again after a leadership was lost: by the default policy the nomination
-    /// stands again.
+    /// It may be called again after a leadership was lost: by the default policy the nominee stands
+    /// again.
     ///
-    /// Cancel safe: dropping the future changes nothing, the nomination stands on.
+    /// Cancel safe: dropping the future changes nothing, and the nomination goes on.
     ///
     /// # Errors
     ///
-    /// How the nomination ended, if it did.
+    /// The reason of the nomination's end, if it has ended.
     pub async fn elected(&mut self) -> Result<Leadership, EndReason> {
         loop {
             if let Some(leadership) = self.try_elected()? {
@@ -71,14 +71,14 @@ impl Nomination {
         }
     }
 
-    /// Waits until this nominee leads, for so long at most: `None` if it does not lead by then. The
-    /// nomination stands on.
+    /// Waits until this nominee leads, up to a bound. Returns `None` if it does not lead by then;
+    /// the nomination goes on.
     ///
     /// Cancel safe, as [`Nomination::elected`].
     ///
     /// # Errors
     ///
-    /// How the nomination ended, if it did.
+    /// The reason of the nomination's end, if it has ended.
     pub async fn elected_within(
         &mut self,
         longest: Duration,
@@ -89,12 +89,12 @@ impl Nomination {
         }
     }
 
-    /// The leadership, if this nominee leads now; it waits for nothing. A leader that is suspended leads
+    /// Returns the leadership if this nominee leads now, without waiting. A suspended leader leads
     /// until its lease deadline.
     ///
     /// # Errors
     ///
-    /// How the nomination ended, if it did.
+    /// The reason of the nomination's end, if it has ended.
     pub fn try_elected(&mut self) -> Result<Option<Leadership>, EndReason> {
         match self.status.latest_and_update().role {
             Role::Ended(reason) => Err(reason),
@@ -113,25 +113,27 @@ impl Nomination {
         }
     }
 
-    /// How many candidates are ahead of this one, as it learned last. `None` where its present candidate
-    /// has no place yet: while it connects for the first time, and between two candidates.
+    /// Returns how many candidates are ahead of this one, by its last knowledge. `None` if its
+    /// present candidate has no place yet: while it connects for the first time, and between two
+    /// candidates.
     ///
-    /// Over a lost connection the last answer stays, and becomes older.
+    /// Without a connection the last answer stays, and grows older.
     pub fn position(&self) -> Option<Position> {
         self.inner.facts.position()
     }
 
-    /// Ends the nomination: resigns if it leads, withdraws otherwise. A leadership is over with
-    /// the call; then waits until the candidate znode is gone. While the server is out of reach
-    /// that takes until it is back, or until the session is over.
+    /// Ends the nomination: resigns if it leads, withdraws otherwise. A leadership ends with the
+    /// call. Then this waits until the candidate znode is gone; if the server is out of reach,
+    /// until it is back or the session is over.
     ///
     /// Cancel safe: once polled, the nomination ends, whether or not the future is dropped.
     ///
     /// # Errors
     ///
-    /// [`WithdrawError::Unconfirmed`] if the client ended first: the znode may outlive this call by
-    /// at most the session timeout, or for as long as the session goes on elsewhere after
-    /// [`Client::detach`](crate::Client::detach). [`WithdrawError::AlreadyEnded`] if there was nothing left to end.
+    /// [`WithdrawError::Unconfirmed`] if the client ended first. The znode may then remain for at
+    /// most the session timeout, or, after [`Client::detach`](crate::Client::detach), for as long
+    /// as the session goes on elsewhere. [`WithdrawError::AlreadyEnded`] if the nomination had
+    /// ended already.
     pub async fn withdraw(self) -> Result<Departure, WithdrawError> {
         self.inner.withdraw();
         let mut status = self.status.clone();
@@ -141,7 +143,7 @@ impl Nomination {
 
 impl Drop for Nomination {
     fn drop(&mut self) {
-        // Work that panics has not said that it ended.
+        // Work that panics has not confirmed its end.
         if std::thread::panicking() {
             self.inner.end_uncleanly();
         }

@@ -1,4 +1,4 @@
-//! What an observer has seen of an election.
+//! Observations of an election.
 
 use core::fmt;
 
@@ -12,32 +12,33 @@ use zk_jute::SessionId;
 pub enum Follow {
     /// The leader: one watch on the server.
     Leader,
-    /// The leader, and what it says by [`Leadership::acknowledge`](crate::Leadership::acknowledge): two
+    /// The leader, and its [`Leadership::acknowledge`](crate::Leadership::acknowledge): two
     /// watches.
     LeaderAndAcknowledgement,
 }
 
-/// What an observer has seen last.
+/// The last observation of an election.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Observation {
-    /// Nothing yet: no server has answered.
+    /// No server has answered yet.
     Unknown,
     /// No candidate stands.
     Vacant,
-    /// This one leads.
+    /// This candidate leads.
     Led(ObservedLeader),
-    /// A candidate stands first that may not be read, or whose name is longer than 64 bytes. The observer
-    /// looks again once in a [look interval](crate::ClientBuilder::look_interval).
+    /// The first candidate may not be read, or has a name longer than 64 bytes. The observer looks
+    /// again once in a [look interval](crate::ClientBuilder::look_interval).
     Hidden,
-    /// The observer has ended: something went wrong that asking again does not repair.
+    /// The observer has ended, because of an error that trying again does not repair.
     Failed(ObserverFailure),
 }
 
 /// The first candidate of an election.
 ///
-/// It leads as soon as it has heard so and has proved its lease, a moment after it is the first; a leader
-/// that is ready says so by its [acknowledgement](ObservedLeader::acknowledgement).
+/// Its nominee leads as soon as it knows that and has proved its lease, a moment after the
+/// candidate is the first. A leader that is ready publishes an
+/// [acknowledgement](ObservedLeader::acknowledgement).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ObservedLeader {
@@ -52,7 +53,7 @@ pub struct ObservedLeader {
     pub data: Bytes,
     /// When this observer first saw it lead.
     pub since: Instant,
-    /// What it says beside its candidate.
+    /// Its acknowledgement.
     pub acknowledgement: Acknowledgement,
 }
 
@@ -60,16 +61,17 @@ pub struct ObservedLeader {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Acknowledgement {
-    /// Not known: the observer follows the [leader](Follow::Leader) only, or may not read it.
+    /// Unknown: the observer follows only the [leader](Follow::Leader), or may not read the
+    /// acknowledgement.
     Unknown,
-    /// It has not.
+    /// No.
     Awaited,
-    /// It has, and this is what it says.
+    /// Yes, with these data.
     Given(Bytes),
 }
 
 impl Observation {
-    /// The leader, if there is one.
+    /// Returns the leader, if there is one.
     pub const fn leader(&self) -> Option<&ObservedLeader> {
         match self {
             Self::Led(leader) => Some(leader),
@@ -78,7 +80,7 @@ impl Observation {
     }
 }
 
-/// What was read. Its bytes are not shown.
+/// Bytes that were read. `Debug` does not show them.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct Data(Bytes);
 
@@ -100,7 +102,7 @@ impl fmt::Debug for Data {
     }
 }
 
-/// What both halves of an observer have seen.
+/// The observations of both halves of an observer.
 #[derive(Debug)]
 pub(super) struct Sight {
     follow: Follow,
@@ -126,7 +128,7 @@ impl Sight {
         self.mark = Some(mark);
     }
 
-    /// Both together. Nothing, until both have been seen.
+    /// Combines both halves; unknown until both have been seen.
     pub(super) fn observation(&self) -> Observation {
         if let Some(failure) = failure_of(self.leader.as_ref()).or(failure_of(self.mark.as_ref())) {
             return Observation::Failed(failure);
@@ -174,7 +176,8 @@ const fn failure_of(observed: Option<&Observed<Data>>) -> Option<ObserverFailure
     }
 }
 
-/// What the leader with this token says in a mark; an earlier one's mark says nothing of it.
+/// Returns what the leader with this token says in a mark. A mark of an earlier leader does not
+/// count.
 fn said_by(token: Token, mark: &Bytes) -> Option<Bytes> {
     let line = format!("token: {token}\n");
     let rest = mark.strip_prefix(line.as_bytes())?;

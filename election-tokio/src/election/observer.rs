@@ -1,4 +1,4 @@
-//! Looking at an election without standing in it.
+//! Observing an election without standing in it.
 
 use core::fmt;
 use core::pin::Pin;
@@ -21,15 +21,15 @@ use crate::hub::{Face, Seat, Unlocked};
 use crate::telemetry::{Journal, SeenBy};
 use crate::updates::{NoMoreUpdates, Updates};
 
-/// Sees which candidate leads an election, and takes no part in it; made by [`Election::observe`]. Dropping it takes
-/// its watches down.
+/// Shows which candidate leads an election, without taking part in it; made by
+/// [`Election::observe`]. Dropping it removes its watches.
 ///
-/// It has the latest observation, not each: a leader that led for a moment only may be passed over. What
-/// it has seen was so at one moment, and never goes back, whatever servers and sessions come and go: the
-/// tokens of the leaders that it sees grow. Without a connection the last observation stays; how the
-/// connection is, [`Client::connection_state`] says.
+/// It has the latest observation and not all of them: it may pass over a leader that led only for a
+/// moment. Each observation was true at one moment, and observations never go back, whatever
+/// happens to servers and sessions: the tokens of the leaders grow. Without a connection the last
+/// observation stays; [`Client::connection_state`] shows the connection.
 ///
-/// A [`Stream`] of the changes from now on.
+/// It is also a [`Stream`] of the changes from now on.
 #[must_use = "an observer that is dropped observes nothing"]
 pub struct Observer {
     client: Client,
@@ -38,16 +38,16 @@ pub struct Observer {
 }
 
 impl Election {
-    /// Observes which candidate leads, without standing: for clients that are to find the leader.
+    /// Observes which candidate leads, without standing: for clients that have to find the leader.
     ///
-    /// It watches the znode of the leader, which changes with the leader alone. A nominee that joins or
-    /// withdraws wakes no observer; the end of a leader wakes each once, and each lists the candidates
-    /// once, and reads one. Where no candidate stands, the election node is watched for the first one.
-    /// What [`Follow::LeaderAndAcknowledgement`] sees besides, costs a second watch.
+    /// It watches only the znode of the leader, so nominees that join or withdraw wake no observer.
+    /// The end of a leader wakes each observer once, and each lists the candidates once and reads
+    /// one. Without candidates, it watches the election node for the first one.
+    /// [`Follow::LeaderAndAcknowledgement`] costs a second watch.
     ///
     /// # Errors
     ///
-    /// [`ElectionError::InvalidPath`]. What goes wrong later, the observer tells.
+    /// [`ElectionError::InvalidPath`]. The observer reports later errors.
     pub fn observe(&self, follow: Follow) -> Result<Observer, ElectionError> {
         let site = self.site()?;
         let clock = self.client.shared().clock.clone();
@@ -76,22 +76,22 @@ fn stand(client: &Client, site: &Arc<Site>, subject: Subject, state: Arc<State>)
 }
 
 impl Observer {
-    /// What was seen last.
+    /// Returns the last observation.
     pub fn latest(&self) -> Observation {
         self.updates.latest()
     }
 
-    /// Waits for what was not seen yet. `None` after the end of the client, or after
+    /// Waits for a new observation. Returns `None` after the end of the client, or after
     /// [`Observation::Failed`].
     ///
-    /// Cancel safe: nothing is lost but what a later observation has replaced.
+    /// Cancel safe: it loses only observations that a later one has replaced.
     pub async fn next(&mut self) -> Option<Observation> {
         self.updates.next().await
     }
 
     /// Waits for an observation that is as `wanted`, beginning with the latest one.
     ///
-    /// Cancel safe: asked again, it begins with the latest one.
+    /// Cancel safe: called again, it begins with the latest one.
     ///
     /// # Errors
     ///
@@ -125,7 +125,7 @@ impl fmt::Debug for Observer {
     }
 }
 
-/// What the halves of an observer share.
+/// The state that the halves of an observer share.
 #[derive(Debug)]
 struct State {
     sight: Mutex<Sight>,
@@ -140,7 +140,8 @@ impl State {
         self.leader.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes in whether there is a leader. From its end on there is none until one is seen again.
+    /// Takes in whether there is a leader. From its end on there is none until the next one is
+    /// seen.
     fn measure(&self, step: &Step<Observed<Data>>, journal: &mut Journal) {
         let (mut leader, now) = (self.leader(), (&self.leaderless, self.clock.now()));
         match &step.notice {

@@ -1,4 +1,4 @@
-//! How many candidates are ahead of a nominee, as it learned last.
+//! How many candidates are ahead of a nominee, by its last knowledge.
 
 use core::time::Duration;
 
@@ -7,19 +7,19 @@ use tokio::time::Instant;
 
 /// How many candidates are ahead of a nominee, and since when it knows.
 ///
-/// A follower watches the next candidate only, so it does not hear of changes farther ahead: the number is
-/// an upper bound, for candidates go from the middle and none comes there.
+/// A follower watches only the next candidate, so it does not hear of changes farther ahead. The
+/// number is an upper bound: candidates may leave from the middle, and none joins there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Position {
-    /// How many candidates are ahead. None are of the leader.
+    /// How many candidates are ahead; 0 for the leader.
     pub ahead: u32,
-    /// When the client learned it, from a server that may have lagged.
+    /// When the client learned it. The server may have been behind.
     pub learned_at: Instant,
 }
 
 impl Position {
-    /// How old the knowledge is.
+    /// Returns the age of the knowledge.
     pub fn age(&self) -> Duration {
         self.learned_at.elapsed()
     }

@@ -1,4 +1,4 @@
-//! Asking for the health of a nomination.
+//! Probes of a nomination's health.
 
 use std::sync::Arc;
 
@@ -9,10 +9,11 @@ use crate::health::{NominationHealth, NomineeHealth};
 use crate::hub::Shared;
 use crate::updates::Updates;
 
-/// Tells the health of a nomination to probes, while the nomination itself is in use; made by
+/// Reports the health of a nomination to probes, while the nomination itself is in use; made by
 /// [`Nomination::probe`].
 ///
-/// It keeps neither the nomination nor the client: once these are dropped, it tells that they are over.
+/// It keeps neither the nomination nor the client alive. Once these are dropped, it reports that
+/// they are over.
 #[derive(Clone, Debug)]
 pub struct NominationProbe {
     shared: Arc<Shared>,
@@ -21,12 +22,13 @@ pub struct NominationProbe {
 }
 
 impl Nomination {
-    /// How the nomination and its client are at this moment: see [`NominationProbe::health`].
+    /// Returns the present health of the nomination and its client: see
+    /// [`NominationProbe::health`].
     pub fn health(&self) -> NominationHealth {
         self.probe().health()
     }
 
-    /// A handle for the thread or task that answers liveness and readiness probes.
+    /// Returns a handle for the thread or task that answers liveness and readiness probes.
     pub fn probe(&self) -> NominationProbe {
         let shared = Arc::clone(self.inner().client.shared());
         let facts = Arc::clone(&self.inner().facts);
@@ -35,12 +37,13 @@ impl Nomination {
 }
 
 impl NominationProbe {
-    /// How the nomination and its client are at this moment, for liveness and readiness probes.
+    /// Returns the present health of the nomination and its client, for liveness and readiness
+    /// probes.
     ///
-    /// Waits for nothing and does no IO: it answers from any thread, also while the runtime of the client
-    /// is blocked, and then says so, as [`Client::health`](crate::Client::health) does.
+    /// It does not wait, and does no IO. It answers on any thread, even while the runtime of the
+    /// client is blocked, and then reports that, as [`Client::health`](crate::Client::health) does.
     pub fn health(&self) -> NominationHealth {
-        // Not by the hub, whose lock may be held. Those of the status and the blocker are held for a few
+        // This avoids the hub, which may be locked. Those of the status and the blocker are held for a few
         // steps alone, in which nothing of a user's runs and nothing is waited for.
         let role = self.status.latest().role;
         let lasted = self.facts.leaderless.lasted(self.shared.clock.now());

@@ -1,4 +1,4 @@
-//! Work that a leader does, and that ends before its lead.
+//! Runs a leader's work, which ends before its leadership.
 
 mod cancelled;
 mod options;
@@ -26,7 +26,7 @@ impl Nomination {
     ///
     /// # Errors
     ///
-    /// How the nomination ended, if it did.
+    /// The reason of the nomination's end, if it ended.
     pub async fn run<T>(
         self,
         shutdown: impl Future,
@@ -35,36 +35,37 @@ impl Nomination {
         self.run_with(RunOptions::new(), shutdown, work).await
     }
 
-    /// Runs `work` in each term in which this nominee leads, so that the end of the work comes before the
-    /// end of the lead:
+    /// Runs `work` in each term in which this nominee leads, so that the work ends before the
+    /// leadership:
     ///
-    /// - Once elected, `work` is called, and polled while the leadership stands and at no time after. When
-    ///   the leadership is lost, it is dropped, as [`Leadership::guard`] does, and by the default policy the
-    ///   nominee stands again.
-    /// - At `shutdown`, and when a client asks the leader to step down, the work is cancelled. It has the
-    ///   grace of the options to end, is dropped after that, and only then is the candidate deleted.
-    /// - When the connection is lost, the work goes on, by the default policy
-    ///   ([`WhileSuspended`](super::WhileSuspended)). It is cancelled early enough to have the grace, or half
-    ///   of what is left of the lease if that is less, before the lease deadline.
+    /// - Once the nominee is elected, this calls `work`, and polls it only while the leadership
+    ///   stands. When the leadership is lost, it drops the work, as [`Leadership::guard`] does, and
+    ///   by the default policy the nominee stands again.
+    /// - At `shutdown`, and when a client asks the leader to step down, it cancels the work. The
+    ///   work has the grace of the options to end, and is dropped after that. Only then is the
+    ///   candidate deleted.
+    /// - When the connection is lost, the work goes on by the default policy
+    ///   ([`WhileSuspended`](super::WhileSuspended)). It is cancelled early enough to have the
+    ///   grace, or half of what is left of the lease if that is less, before the lease deadline.
     /// - When the work returns without having been cancelled, the run ends.
     ///
-    /// At its end the nomination is withdrawn, which is waited for within the bound of the options.
+    /// At its end it withdraws the nomination, and waits for that up to the bound of the options.
     ///
-    /// Only the future of the work ends so. Tasks that it has spawned and threads that it has started go on,
-    /// `spawn_blocking` included: hand them a copy of [`Cancelled`], and wait for them before the work
-    /// returns. What they write after the end is fenced by [`Leadership::transaction`] and by the
-    /// [token](Leadership::token), and by nothing else.
+    /// Only the future of the work ends this way. Tasks that it has spawned and threads that it has
+    /// started go on, `spawn_blocking` included: hand them a copy of [`Cancelled`], and wait for
+    /// them before the work returns. Only [`Leadership::transaction`] and the
+    /// [token](Leadership::token) fence what they write after the end.
     ///
-    /// If this future is dropped, so is the work, and the nomination withdraws in the background.
+    /// Dropping this future drops the work, and the nomination withdraws in the background.
     ///
     /// To spawn it, let the work own what it uses: `async move |leadership, cancelled| …`, with clones within.
     /// If the work borrows, rustc says "implementation of `Send` is not general enough" at the `spawn`.
     ///
     /// # Errors
     ///
-    /// How the nomination ended, if it did: what standing again does not repair (a refused
-    /// authentication, no permission, no sequence number left, a closed client), and a loss where
-    /// [`OnLoss`](crate::OnLoss) is to end with it.
+    /// The reason of the nomination's end, if it ended: an error that standing again does not
+    /// repair (a refused authentication, no permission, no sequence number left, a closed client),
+    /// or a loss if [`OnLoss`](crate::OnLoss) is set to end with it.
     pub async fn run_with<T>(
         mut self,
         options: RunOptions,
@@ -104,7 +105,8 @@ impl Nomination {
         Ok(RunReport { end, terms, resignation })
     }
 
-    /// Waits until this nominee leads and has a connection. `None`: the shutdown came before.
+    /// Waits until this nominee leads and has a connection. Returns `None` if the shutdown comes
+    /// first.
     async fn elected_before(
         &mut self,
         mut shutdown: Pin<&mut impl Future>,
@@ -127,7 +129,8 @@ impl Nomination {
             if !is_suspended(&status.latest().role) {
                 return Ok(leadership);
             }
-            // The work of a term ends before its lease does: it does not begin in doubt.
+            // The work of a term ends before its lease, so it does not begin while the lease is in
+            // doubt.
             let _resumed_or_over = status.wait_for(|status| !is_suspended(&status.role)).await;
         }
     }

@@ -1,10 +1,10 @@
-//! What a nomination is doing, by tokio's clock.
+//! The status of a nomination, on tokio's clock.
 
 use tokio::time::Instant;
 
 pub use election_session::{EndReason, LostReason};
 
-/// What a nomination is doing.
+/// The status of a nomination.
 pub type Status = election_session::Status<Instant>;
 
 /// The role of a nominee.

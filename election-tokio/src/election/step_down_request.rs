@@ -1,4 +1,4 @@
-//! Asking a leader to step down, and hearing of it.
+//! Requests to a leader to step down.
 
 use core::time::Duration;
 use std::sync::Arc;
@@ -17,30 +17,31 @@ use crate::client::CreateMode;
 use crate::error::Error;
 use crate::recipe::{RecipeUpdate, Standing};
 
-/// What follows the path of the election in the path of the request.
+/// The suffix that makes the path of the request from that of the election.
 pub(super) const SUFFIX: &str = ".step-down";
 
-/// A client asks this leader to step down.
+/// A request of a client that this leader steps down.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StepDownRequested {
-    /// The client that asks, as it calls itself.
+    /// The name that the client gives itself.
     pub by: String,
-    /// Why.
+    /// The reason.
     pub reason: String,
-    /// By when the asker would have it: so long after this leader heard of it as the asker said.
+    /// When the leader should have stepped down: the client's time after this leader heard of the
+    /// request.
     pub deadline: Instant,
-    /// The candidate that the leadership is to be [handed over](Leadership::hand_over) to; `None`: whichever is
-    /// next.
+    /// The candidate that the leadership should be [handed over](Leadership::hand_over) to; `None`:
+    /// the next one.
     pub to: Option<Token>,
 }
 
-/// What became of a request to step down.
+/// The outcome of a request to step down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum StepDownRequest {
-    /// The leader with this token is asked. Whether it heeds that is its own affair.
+    /// The leader with this token is asked. It decides by itself.
     Made(Token),
-    /// No candidate stands, so that none is asked.
+    /// No candidate stands, so none is asked.
     NoLeader,
 }
 
@@ -48,7 +49,7 @@ pub enum StepDownRequest {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StepDownRequestError {
-    /// Which candidate leads is not known.
+    /// It is not known which candidate leads.
     #[error(transparent)]
     Leader(#[from] VerifyError),
     /// The request could not be written.
@@ -57,14 +58,14 @@ pub enum StepDownRequestError {
 }
 
 impl Election {
-    /// Asks the present leader to step down within a time, which it hears of by
-    /// [`Leadership::step_down_requested`]. Nothing forces it to; see [`Election::evict`].
+    /// Asks the present leader to step down within a time. The leader hears of it by
+    /// [`Leadership::step_down_requested`]. Nothing forces it to step down; see
+    /// [`Election::evict`].
     ///
-    /// The request stands in the persistent znode `ELECTION.step-down`, in place of an earlier one. It is
-    /// for the leader with the token in it: a later one does not take it for its own. Of `by` the first
-    /// line counts.
+    /// The request is in the persistent znode `ELECTION.step-down`, and replaces an earlier one. It
+    /// has the leader's token, so a later leader ignores it. Only the first line of `by` counts.
     ///
-    /// Cancel safe: the leader may be asked all the same.
+    /// Cancel safe: the leader may still be asked.
     ///
     /// # Errors
     ///
@@ -107,10 +108,10 @@ impl Election {
     }
 }
 
-/// The requests to a leader to step down, one after the other: the last one that was made, and each that is made
-/// later. Of several that come before the leader asks for the next, it hears the last.
+/// The requests to a leader to step down, one after another: the last one that was made, and each
+/// later one. Of several that come before the leader asks for the next, it gets the last.
 ///
-/// It has one watch more on the server until it is dropped.
+/// It has one more watch on the server until it is dropped.
 #[derive(Debug)]
 pub struct StepDownRequests {
     pub(super) leadership: Leadership,
@@ -124,7 +125,7 @@ impl StepDownRequests {
     ///
     /// # Errors
     ///
-    /// Why the leadership was lost, if it was before a client asked.
+    /// The reason of the loss, if the leadership was lost before a client asked.
     pub async fn next(&mut self) -> Result<StepDownRequested, LostReason> {
         let Self { leadership, standing } = self;
         let requested = async {
@@ -137,7 +138,8 @@ impl StepDownRequests {
                     }
                     Some(RecipeUpdate::Notice(Observed::Ended(_)) | RecipeUpdate::Over(_))
                     | None => {
-                        // It may not be read, so no request is heard of; or the client has ended.
+                        // The request may not be read, so none is heard of; or the client has
+                        // ended.
                         return Err(leadership.lost().await);
                     }
                     Some(_) => {}
@@ -152,9 +154,9 @@ impl StepDownRequests {
 }
 
 impl Leadership {
-    /// Waits until a client asks this leader to [step down](Leadership::step_down); at once if one has.
-    /// To consent is to step down; a leader that does not need do nothing. Called again, it tells of the last
-    /// request once more: see [`Leadership::step_down_requests`].
+    /// Waits until a client asks this leader to [step down](Leadership::step_down); at once if one
+    /// has. To consent, step down; otherwise do nothing. Called again, it returns the last request
+    /// once more: see [`Leadership::step_down_requests`].
     ///
     /// Cancel safe: nothing is lost.
     ///
@@ -165,7 +167,7 @@ impl Leadership {
         self.step_down_requests().next().await
     }
 
-    /// Listens to requests to [step down](Leadership::step_down).
+    /// Observes requests to [step down](Leadership::step_down).
     pub fn step_down_requests(&self) -> StepDownRequests {
         let observer = election_core::Observer::<Data>::new(Subject::Mark(SUFFIX));
         let standing =

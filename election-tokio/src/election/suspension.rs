@@ -1,9 +1,9 @@
-//! What a leader does while its connection is lost.
+//! A leader without a connection.
 
 /// What a leader does while its connection is lost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum WhileSuspended {
-    /// It goes on until the lease deadline: until then no other nominee can lead, and if the session is
+    /// It goes on until the lease deadline: until then no other nominee can lead. If the session is
     /// resumed before, the same leadership goes on.
     #[default]
     UntilDeadline,

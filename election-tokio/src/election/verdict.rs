@@ -1,39 +1,40 @@
-//! Whether a token still leads, asked by a third party.
+//! Whether a token's leader still leads, as a third party asks.
 
 use election_core::{ObserverFailure, Token};
 
 use super::observation::{Follow, Observation};
 use super::{Election, ElectionError};
 
-/// Whether a token leads.
+/// Whether a token's leader leads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Verdict {
-    /// It did at some moment between the call and the reply.
+    /// It led at some moment between the call and the reply.
     Leads,
-    /// It does not, and will not any more: a candidate with a greater token is the first, or none stands.
+    /// It does not lead, and never will again: a candidate with a greater token is the first, or
+    /// none stands.
     Over {
         /// The token of the first candidate.
         leader: Option<Token>,
     },
-    /// It does not yet: a candidate with a smaller token is the first. Whether one with this token stands
-    /// at all is not said.
+    /// It does not lead yet: a candidate with a smaller token is the first. There may be no
+    /// candidate with this token at all.
     NotYet {
         /// The token of the first candidate.
         leader: Token,
     },
 }
 
-/// Why it is not known whether a token leads.
+/// Why it is not known whether a token's leader leads.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum VerifyError {
-    /// The election cannot be asked about.
+    /// This election cannot be observed.
     #[error(transparent)]
     Election(#[from] ElectionError),
     /// The first candidate may not be read, or its name is longer than 64 bytes.
     #[error("the candidate that leads may not be read by this client")]
     Hidden,
-    /// Something that asking again does not repair.
+    /// The observer failed in a way that trying again does not repair.
     #[error(transparent)]
     Failed(#[from] ObserverFailure),
     /// The client ended first.
@@ -42,12 +43,13 @@ pub enum VerifyError {
 }
 
 impl Election {
-    /// Asks whether a leader's token still leads, for a resource that is handed tokens.
+    /// Asks whether a token's leader still leads, for a resource that is handed tokens.
     ///
-    /// A quorum commits something on this connection first, so that the list that follows shows all that
-    /// had been committed when this was called. A `sync` would not do: a ZooKeeper leader that was deposed
-    /// unawares answers it. Even so it is the past by the time that the answer is there: a resource
-    /// that keeps the greatest token it has seen, and refuses smaller ones, needs no such question.
+    /// First a quorum commits something on this connection. So the list that follows shows
+    /// everything that had been committed when this was called. A `sync` would not do, because a
+    /// ZooKeeper leader that was deposed unawares answers it. Even so the answer belongs to the
+    /// past when it arrives. A resource that keeps the greatest token it has seen, and refuses
+    /// smaller ones, needs no such question.
     ///
     /// Without a connection this waits for one. Cancel safe: it changes nothing.
     ///
@@ -65,7 +67,7 @@ impl Election {
         })
     }
 
-    /// The token of the first candidate at some moment between the call and the reply.
+    /// Returns the token of the first candidate at some moment between the call and the reply.
     pub(super) async fn first_token(&self) -> Result<Option<Token>, VerifyError> {
         let mut observer = self.observe(Follow::Leader)?;
         let seen = observer.wait_for(|seen| *seen != Observation::Unknown).await;

@@ -1,4 +1,4 @@
-//! Errors of other libraries, kept whole.
+//! Errors of other libraries, with their types.
 
 use core::error::Error;
 use core::fmt;
@@ -8,14 +8,15 @@ use std::sync::Arc;
 
 use zk_jute::Escaped;
 
-/// An error of any type, shared: reads as that error, and dereferences to it. What a terminal would
-/// act upon or hide is [escaped](Escaped): a peer may have had a say in the error's text.
+/// An error of any type, shared. It displays as that error, and dereferences to it. It
+/// [escapes](Escaped) characters that a terminal would act upon or hide, because a peer may have
+/// influenced the text.
 ///
-/// It is not an [`Error`] itself. Whatever holds it names the error within as its
-/// [`source`](Error::source), so that a caller finds it by its own type:
+/// It is not an [`Error`] itself. The error that holds it names the inner error as its
+/// [`source`](Error::source), so a caller finds it by its own type:
 /// `source.downcast_ref::<std::io::Error>()`.
 ///
-/// Two of them are equal if they read alike.
+/// Two of them are equal if they display the same.
 #[derive(Clone)]
 pub struct SharedError(Arc<dyn Error + Send + Sync>);
 

@@ -1,4 +1,4 @@
-//! Makes the requests of a tracker, and brings in what comes of them.
+//! Makes the requests of a tracker, and reports their outcomes.
 
 use core::future::{Future, poll_fn};
 use core::pin::{Pin, pin};
@@ -22,21 +22,21 @@ use crate::error::{Error, ErrorKind};
 use crate::path::child_path;
 use crate::site::random;
 
-/// How many requests are in flight at most.
+/// The most requests in flight.
 const WINDOW: usize = 64;
-/// How long after one look for lost events the next one comes, at least.
+/// The shortest pause between looks for lost events.
 const LOOK: Duration = Duration::from_secs(60);
 
 type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
-/// What a request came to.
+/// The outcome of a request.
 #[derive(Debug)]
 enum Answer {
     Done,
     Watch(PersistentWatch),
     List(Option<Children>, Zxid),
     Read(GroupRead, Zxid),
-    /// It is to be made again.
+    /// The request has to be made again.
     Again,
 }
 
@@ -44,11 +44,11 @@ enum Answer {
 struct Answered {
     request: GroupRequest,
     answer: Result<Answer, Error>,
-    /// What was watched, and by what.
+    /// The watched path, and the watch.
     watch: Option<(String, OneshotWatch)>,
 }
 
-/// What a watch has to tell.
+/// A report of a watch.
 enum Heard {
     Changed(String, EventType),
     Missed,
@@ -124,7 +124,7 @@ impl Driver {
         Ok(())
     }
 
-    /// What was answered; the watches that came with it are listened to from now on.
+    /// Returns the answers. From now on their watches are polled.
     fn answers(&mut self, cx: &mut Context<'_>) -> Vec<Answered> {
         let mut answers = Vec::new();
         while let Poll::Ready(Some(mut answered)) = Pin::new(&mut self.pending).poll_next(cx) {
@@ -144,7 +144,8 @@ impl Driver {
         answers
     }
 
-    /// What watches have told by now: all that came before the answers that were taken out before.
+    /// Returns the reports of watches so far: all that came before the answers that were taken out
+    /// before.
     fn heard(&mut self, cx: &mut Context<'_>) -> Vec<Heard> {
         let mut heard = Vec::new();
         while let Some(tree) = &mut self.tree {
@@ -204,7 +205,7 @@ impl Driver {
 
     /// # Errors
     ///
-    /// What trying again does not repair.
+    /// Errors that trying again does not repair.
     fn failed(&mut self, request: &GroupRequest, error: Error) -> Result<Option<Obstacle>, Error> {
         if let (ErrorKind::Unsupported { .. }, GroupQuestion::AddWatch) =
             (error.kind(), &request.question)
@@ -275,7 +276,7 @@ async fn list(
         Err(error) if error.is_no_node() && leaves == Leaves::OneshotWatch => {
             let (stat, left) = client.exists_and_watch(path).await?;
             *watch = Some((path.to_owned(), left));
-            // It was created just now.
+            // The node was created just now.
             Ok(stat.map_or(Answer::List(None, Zxid::ZERO), |_| Answer::Again))
         }
         Err(error) if error.is_no_node() => Ok(Answer::List(None, Zxid::ZERO)),

@@ -1,4 +1,4 @@
-//! Why a group is not joined, or left, or its data not written.
+//! Errors of joining and leaving a group, and of writing its data.
 
 use election_core::{MemberFailure, NameOwner};
 use zk_session::SessionEnd;
@@ -7,7 +7,7 @@ use crate::acl::AclError;
 use crate::error::SharedError;
 use crate::path::PathError;
 
-/// Why a member has not joined, or is one no longer.
+/// Why a member has not joined, or is not a member any more.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MembershipError {
@@ -20,7 +20,7 @@ pub enum MembershipError {
         #[source]
         error: PathError,
     },
-    /// The access list is one that no server would take.
+    /// No server would accept the access list.
     #[error("invalid access list: {0}")]
     InvalidAcl(#[from] AclError),
     /// The operating system gave no random bytes for the name.
@@ -29,19 +29,19 @@ pub enum MembershipError {
     /// Another member has the name, and was not to be waited for.
     #[error("the name is taken")]
     NameTaken {
-        /// What its znode lives by.
+        /// What ends its znode's life.
         owner: NameOwner,
     },
-    /// Another client deleted the member's znode, and it was not to join again.
+    /// Another client deleted the member's znode, and the member was not to join again.
     #[error("another client deleted the znode of the member")]
     Evicted,
-    /// Something that trying again does not repair.
+    /// It failed in a way that trying again does not repair.
     #[error(transparent)]
     Failed(MemberFailure),
     /// The client ended, and with it the membership: its znode goes with the session.
     #[error("{0}")]
     ClientClosed(SessionEnd),
-    /// It has left.
+    /// The member has left.
     #[error("the member has left the group")]
     Left,
 }

@@ -1,4 +1,4 @@
-//! What a membership is shown of its machine.
+//! The state of a membership, as its holder sees it.
 
 use bytes::Bytes;
 use election_core::{
@@ -27,38 +27,38 @@ impl AsRef<[u8]> for Data {
     }
 }
 
-/// What a member is at the moment.
+/// The present state of a membership.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MembershipState {
-    /// It has no znode, as far as is known here, and is on the way to one.
+    /// The member has no znode, as far as is known here, and is about to create one.
     Joining {
-        /// Why it lost the one before, if it had one.
+        /// Why it lost its last znode, if it had one.
         lost: Option<Cause>,
     },
-    /// It waits for another znode of its name to go.
+    /// The member waits until another znode with its name goes.
     Waiting {
-        /// What that lives by.
+        /// What ends that znode's life.
         owner: NameOwner,
     },
-    /// Its znode stands, as far as is known here: nothing was heard of the end of its session, or of
-    /// its deletion. With another token than before, it was lost in between.
+    /// The znode exists, as far as is known here: neither the end of its session nor its deletion
+    /// was reported. If the token has changed, the znode was lost in between.
     Joined {
         /// The `czxid` of its znode.
         token: Token,
     },
-    /// It has left.
+    /// The member has left.
     Left,
-    /// It is over for this reason.
+    /// The membership has ended, for this reason.
     Ended(MembershipError),
 }
 
 #[derive(Clone, Debug)]
 pub(super) struct Shown {
     pub(super) state: MembershipState,
-    /// That of the data that the znode has, or had last.
+    /// The generation of the data that the znode has, or had last.
     pub(super) written: Option<u64>,
-    /// What was refused of that generation.
+    /// The refusal of data of this generation.
     pub(super) refused: Option<(u64, MemberFailure)>,
     pub(super) departure: Option<Departure>,
 }

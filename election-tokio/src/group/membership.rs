@@ -1,4 +1,4 @@
-//! Being a member of a group.
+//! Memberships of groups.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,7 +14,7 @@ use crate::client::Client;
 use crate::hub::Seat;
 use crate::updates::Updates;
 
-/// A member of a group, which joins again in a new session when its session has expired.
+/// A member of a group. When its session has expired, it joins again in a new one.
 ///
 /// Dropping it leaves in the background.
 #[derive(Debug)]
@@ -60,17 +60,17 @@ impl Membership {
         }
     }
 
-    /// The name of the member's znode.
+    /// Returns the name of the member's znode.
     pub fn znode(&self) -> &str {
         &self.znode
     }
 
-    /// What it is at the moment.
+    /// Returns the present state.
     pub fn state(&self) -> MembershipState {
         self.shown.latest().state
     }
 
-    /// Waits until it is something else than `state`, and tells what.
+    /// Waits until the state differs from `state`, and returns it.
     ///
     /// Cancel safe: it changes nothing.
     pub async fn changed_from(&self, state: &MembershipState) -> MembershipState {
@@ -81,15 +81,14 @@ impl Membership {
         }
     }
 
-    /// Replaces the data, and waits until the znode has it. The znode that is made in a later session
-    /// has it, too.
+    /// Replaces the data, and waits until the znode has it. A znode in a later session has it, too.
     ///
     /// Cancel safe: the data is replaced with the first poll, and written in the background.
     ///
     /// # Errors
     ///
-    /// [`MembershipError::Failed`] if the server refuses it: the znode has what it had. Else the
-    /// membership is over.
+    /// [`MembershipError::Failed`] if the server refuses it: the znode keeps its data. Otherwise
+    /// the membership is over.
     pub async fn set_data(&self, data: impl Into<Bytes>) -> Result<(), MembershipError> {
         let bytes = data.into();
         let generation = self.generation.fetch_add(1, Ordering::Relaxed) + 1;
@@ -97,7 +96,7 @@ impl Membership {
             let machine = hub.recipe_mut::<Machine>(self.key)?;
             let is_newer = machine.data().generation < generation;
             let replaced = is_newer.then(|| machine.set_data(Data { bytes, generation }));
-            // It looks then what there is to write.
+            // The machine then looks for data to write.
             hub.host.set_deadline(self.key, Some(now));
             replaced
         });
@@ -125,8 +124,8 @@ impl Membership {
     ///
     /// # Errors
     ///
-    /// [`MembershipError`]: it was no member any more, or the client ended before the server said that
-    /// the znode is gone.
+    /// [`MembershipError`]: it was not a member any more, or the client ended before the server
+    /// confirmed that the znode is gone.
     pub async fn leave(self) -> Result<Departure, MembershipError> {
         self.withdraw();
         let mut shown = self.shown.clone();

@@ -13,7 +13,7 @@ use crate::broadcast::{Receiver, Sender};
 use crate::client::Client;
 use crate::error::Error;
 
-/// What the driver has told last.
+/// The last report of the driver.
 #[derive(Clone, Debug)]
 pub(super) enum Told {
     Nothing,
@@ -21,11 +21,11 @@ pub(super) enum Told {
     Failed(Error),
 }
 
-/// Views of a group; made by [`Group::watch`](crate::Group::watch). Each was true at one moment, they
-/// come in order, and the last one is true. A caller that is slow is given the newest, beside the last
-/// one that it was given.
+/// Views of a group; made by [`Group::watch`](crate::Group::watch). Each was true at one moment,
+/// they come in order, and the last one is true. A slow caller gets the newest view, compared with
+/// the last one that it got.
 ///
-/// A [`Stream`] too. Dropping it takes the watches down.
+/// It is also a [`Stream`]. Dropping it removes the watches.
 #[must_use = "views are given to those that ask for them"]
 pub struct GroupWatch {
     told: Receiver<Told>,
@@ -45,8 +45,8 @@ impl GroupWatch {
         Self { told, before: None, task: task.abort_handle() }
     }
 
-    /// Waits for the next view: the first at once, then one each time that something has changed.
-    /// `None` once it has failed.
+    /// Waits for the next view: the first at once, then one for each change. Returns `None` once
+    /// the watch has failed.
     ///
     /// Cancel safe: nothing is lost.
     ///

@@ -1,4 +1,4 @@
-//! What is held by an own znode, as its holder and the hub share it.
+//! The state of a holding that its holder and the hub share.
 
 use core::fmt;
 use core::task::Waker;
@@ -10,7 +10,8 @@ use tokio::time::Instant;
 
 use crate::broadcast::Sender;
 
-/// From being elected, or getting the lock, to the end; it ends once, for a reason.
+/// The time from an election, or the acquisition of a lock, to the end. It ends once, for one
+/// reason.
 #[derive(Debug)]
 pub(crate) struct Tenure<R> {
     pub(crate) token: Token,
@@ -27,7 +28,8 @@ impl<R: Copy> Tenure<R> {
         Self { token, znode, began: Instant::now(), lost, ended }
     }
 
-    /// How long it has lasted, if this ends it: the first reason stays. `wakers` are to be woken.
+    /// Ends the tenure, and returns how long it has lasted if this call ends it; the first reason
+    /// stays. Wake `wakers` afterwards.
     pub(crate) fn end(&self, reason: R, wakers: &mut Vec<Waker>) -> Option<Duration> {
         self.lost.set(reason).ok()?;
         self.ended.end(wakers);
@@ -50,7 +52,7 @@ impl<R: Copy> Tenure<R> {
     }
 }
 
-/// Whether something is over, whatever ended it.
+/// Whether a tenure is over, whatever ended it.
 pub(crate) trait Ends: Send + Sync + fmt::Debug {
     fn is_over(&self) -> bool;
 }

@@ -1,4 +1,4 @@
-//! Writes that are applied only while what guards them is held.
+//! Transactions that are applied only while their guard is held.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::client::{Client, CreateMode, OperationOutcome, Transaction, Transacti
 use crate::error::{Error, ErrorKind};
 use crate::hub::Hub;
 
-/// A transaction that begins with a check that what is held still is; made by
+/// A transaction that begins with a check that its guard is still held; made by
 /// [`Leadership::transaction`](crate::Leadership::transaction) and
 /// [`LockGuard::transaction`](crate::LockGuard::transaction).
 #[derive(Clone, Debug)]
@@ -22,7 +22,8 @@ pub struct GuardedTransaction {
 }
 
 impl GuardedTransaction {
-    /// Guarded by the znode with this path, which was created for the tenure.
+    /// Makes a transaction that is guarded by the znode with this path, which was created for the
+    /// tenure.
     pub(super) fn new(client: &Client, znode: &str, tenure: Arc<dyn Ends>) -> Self {
         Self { tenure, transaction: client.transaction().check(znode, Version::ANY) }
     }
@@ -53,25 +54,25 @@ impl GuardedTransaction {
         Self { transaction: self.transaction.set_data(path, data, version), ..self }
     }
 
-    /// Lets the transaction fail unless a znode exists and its data has this version.
+    /// Makes the transaction fail unless a znode exists and its data has this version.
     pub fn check(self, path: &str, version: Version) -> Self {
         Self { transaction: self.transaction.check(path, version), ..self }
     }
 
-    /// Has the server apply all operations, in order, or none. The results are those of the
-    /// operations that were added.
+    /// Sends the transaction. The server applies all operations, in order, or none. The results are
+    /// those of the operations that were added.
     ///
-    /// Cancel safe: all of it may be applied all the same, as after a lost connection.
+    /// Cancel safe: all of it may still be applied, as after a lost connection.
     ///
     /// # Errors
     ///
-    /// [`TransactionError::NotHeld`] if it was over by the time at which the transaction
-    /// could be sent, or when the server came to it: nothing was applied. Without a connection,
-    /// [`TransactionError::Request`] with [`ErrorKind::NotConnected`], also if the client queues requests
-    /// then ([`WhileDisconnected::Queue`](crate::WhileDisconnected::Queue)): a guarded write is not kept for a
-    /// time at which it may be over. [`TransactionError::Request`] also if the server refuses the check itself,
-    /// as with a candidate that may not be read. Otherwise as [`Transaction::commit`]; the index counts the
-    /// operations that were added.
+    /// [`TransactionError::NotHeld`] if the guard was over before the transaction could be sent, or
+    /// when the server handled it: nothing was applied. [`TransactionError::Request`] with
+    /// [`ErrorKind::NotConnected`] if there is no connection, even if the client queues requests then
+    /// ([`WhileDisconnected::Queue`](crate::WhileDisconnected::Queue)): a guarded write is not kept
+    /// for a time at which its guard may be over. [`TransactionError::Request`] also if the server
+    /// refuses the check itself, as with a candidate that may not be read. Otherwise as
+    /// [`Transaction::commit`]; the index counts the operations that were added.
     pub async fn commit(self) -> Result<Vec<OperationOutcome>, TransactionError> {
         let Self { tenure, transaction } = self;
         let client = transaction.client().clone();

@@ -10,10 +10,10 @@ use zk_session::{Completion, Failure, Instant, SubmitError};
 use super::Host;
 use crate::telemetry::{CallKey, RequestSpan, RequestSpans};
 
-/// Calls whose replies are on their way, and who waits for room to make one.
+/// Calls that wait for their replies, and callers that wait for room to make one.
 ///
-/// What drops a waker drops it into the caller's hands, to be dropped outside of the lock: that
-/// may run anything, the drop of a handle of this client included.
+/// A waker that is dropped goes to the caller's code, which drops it outside of the lock: that may
+/// run anything, even the drop of a handle of this client.
 #[derive(Debug)]
 pub(crate) struct Calls {
     slots: Slab<Slot>,
@@ -26,7 +26,7 @@ pub(crate) struct Calls {
 enum Slot {
     Waiting(Waker),
     Done(Result<Completion, Failure>),
-    /// Nobody waits any more; the slot is kept until the reply has come.
+    /// No caller waits any more. The slot is kept until the reply has come.
     Abandoned,
 }
 
@@ -34,7 +34,7 @@ enum Slot {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct RoomTicket(u64);
 
-/// How far a call has come.
+/// The progress of a call.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum CallStage {
     Unsent,
@@ -43,14 +43,14 @@ pub(crate) enum CallStage {
     Over,
 }
 
-/// Who makes a call.
+/// The caller of a call.
 pub(crate) struct Caller<'c, 'w> {
     pub(crate) stage: &'c mut CallStage,
     pub(crate) cx: &'c Context<'w>,
 }
 
-/// What becomes of an attempt to make a call: `Pending` if there is no room, in which case the
-/// caller is woken when there is; and the waker that was replaced.
+/// The result of an attempt to make a call, and the waker that was replaced. `Pending` if there is
+/// no room; the caller is then woken when there is.
 pub(crate) type Submitted<T> = (Poll<Result<T, SubmitError>>, Option<Waker>);
 
 impl Calls {
@@ -143,12 +143,12 @@ impl Calls {
         }
     }
 
-    /// The call is not to be made after all. The waker is to be dropped outside of the lock.
+    /// Gives up a call before it is made. Drop the waker outside of the lock.
     pub(crate) fn give_up(&mut self, stage: &mut CallStage) -> Option<Waker> {
         self.abandon(core::mem::replace(stage, CallStage::Over))
     }
 
-    /// Nobody waits for the call any more.
+    /// Notes that no caller waits for the call any more.
     #[cold]
     pub(crate) fn abandon(&mut self, stage: CallStage) -> Option<Waker> {
         let key = match stage {

@@ -1,4 +1,4 @@
-//! Handing out what comes out of the host.
+//! Dispatches the events of the host.
 
 use std::sync::Arc;
 
@@ -81,7 +81,7 @@ impl Hub {
         }
         let Self { connection, repeats, unlocked, vitals, .. } = self;
         let Unlocked { journal, wakers, .. } = unlocked;
-        // What is not needed any more may have an error of a user's in it.
+        // Replaced values may contain an error of the user's.
         let replaced: Retired = match event {
             Event::Connected { session, timeout, read_only } => {
                 let entry = Entry::Connected { session, timeout, read_only };
@@ -168,7 +168,7 @@ impl Hub {
     }
 }
 
-/// Why an attempt failed whose transport did not say why.
+/// Returns why an attempt failed, if its transport did not say so.
 fn unanswered(end: ConnectionEnd) -> SharedError {
     match end {
         ConnectionEnd::Closed => SharedError::new(ClosedUnanswered(end)),

@@ -1,4 +1,4 @@
-//! The host of a client's sessions, with what tells its requests and watches apart.
+//! The host of a client's sessions, with its types of tags.
 
 use election_session::RecipeHost;
 

@@ -1,4 +1,4 @@
-//! A recipe of any type, with what its user is shown of it.
+//! Recipes of any type, with the state that their users see.
 
 use core::any::Any;
 use core::fmt;
@@ -10,16 +10,16 @@ use election_session::{RecipeEnd, Step, View};
 
 use super::Unlocked;
 
-/// What the user of a recipe is shown of it. It works under the hub's lock, and puts off until that
-/// is released what may run anything of the user's.
+/// Shows a recipe to its user. It works under the hub's lock, and postpones user code until the
+/// lock is released.
 pub(crate) trait Face: Send + fmt::Debug {
     /// The recipe that it shows.
     type Recipe: Recipe<Notice: Send + fmt::Debug> + Send + fmt::Debug;
 
-    /// Takes note of what the recipe is about to hear.
+    /// Notes an event before the recipe gets it.
     fn hears(&mut self, _: &Self::Recipe, _: &Event<'_>) {}
 
-    /// Takes note of what the recipe asks for.
+    /// Notes a command of the recipe.
     fn asks(&mut self, _: &Command<'_>) {}
 
     /// Shows a step.
@@ -41,11 +41,11 @@ pub(crate) trait Seat: Recipe<Notice = Noticed> + Send + fmt::Debug {
 
     fn over(&mut self, end: RecipeEnd, unlocked: &mut Unlocked);
 
-    /// The recipe, to take note of what its user wants. To feed it is for the host alone.
+    /// Returns the recipe, to note its user's wishes. Only the host may feed it.
     fn recipe_mut(&mut self) -> &mut dyn Any;
 }
 
-/// There is a notice, which the seat keeps for its face.
+/// A notice that the seat keeps for its face.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Noticed;
 
@@ -64,14 +64,14 @@ type Kept<N> = Option<Box<Notices<N>>>;
 struct Notices<N>(VecDeque<N>);
 
 impl dyn Seat {
-    /// A recipe that is shown by this face.
+    /// Makes a seat of a recipe with this face.
     pub(crate) fn new<F: Face + 'static>(recipe: F::Recipe, face: F) -> Box<Self> {
         Box::new(Faced { recipe, face, notices: None })
     }
 }
 
 impl<F: Face> Faced<F> {
-    /// Keeps the notice of a step, and shows the face what is asked for.
+    /// Keeps the notice of a step, and shows the commands to the face.
     fn keep<'a>(
         (face, notices): (&mut F, &mut Kept<<F::Recipe as Recipe>::Notice>),
         output: Output<'a, <F::Recipe as Recipe>::Notice>,

@@ -1,4 +1,4 @@
-//! Which servers a client knows, and when it asks anew.
+//! The servers that a client knows, and when it asks for them anew.
 
 use core::num::NonZeroUsize;
 
@@ -7,21 +7,21 @@ use zk_session::{ServerAddress, ServerIndex};
 use crate::error::SharedError;
 use crate::state::ConnectFailure;
 
-/// The servers that the session has the indices of.
+/// The servers, by the session's indices.
 #[derive(Debug)]
 pub(crate) struct Servers {
     list: Vec<ServerAddress>,
     round: Round,
-    /// Whom the last attempt is for, whatever list counts by now.
+    /// The server of the last attempt, whatever list counts by now.
     tried: Option<ServerAddress>,
-    /// Why the source gave no list, when it was asked last.
+    /// Why the source gave no list, when it was last asked.
     outdated: Option<SharedError>,
 }
 
-/// The attempts that the source is asked once for.
+/// A round: the attempts between two questions to the source.
 #[derive(Clone, Copy, Debug)]
 enum Round {
-    /// None is going on: the client is new, or connected.
+    /// No round: the client is new, or connected.
     None,
     Running {
         left: usize,
@@ -37,18 +37,18 @@ impl Servers {
         self.list.is_empty()
     }
 
-    /// The number of servers as the session wants it: it takes turns with what is not known yet as
-    /// if that were one.
+    /// Returns the number of servers for the session. While no server is known it is one, so that
+    /// the session makes attempts.
     pub(crate) fn count(&self) -> NonZeroUsize {
         NonZeroUsize::new(self.list.len()).unwrap_or(NonZeroUsize::MIN)
     }
 
-    /// Whether the next attempt begins a round.
+    /// Returns whether the next attempt begins a round.
     pub(crate) const fn begins_round(&self) -> bool {
         matches!(self.round, Round::None | Round::Running { left: 0 })
     }
 
-    /// An attempt begins: the address to open a transport to, if one is known.
+    /// Begins an attempt, and returns the server's address, if it is known.
     pub(crate) fn attempt(&mut self, server: ServerIndex) -> Option<ServerAddress> {
         let left = match self.round {
             Round::None | Round::Running { left: 0 } => self.list.len(),
@@ -63,12 +63,12 @@ impl Servers {
         self.list.get(server.0).cloned()
     }
 
-    /// Whom the last attempt is for.
+    /// Returns the server of the last attempt.
     pub(crate) const fn tried(&self) -> Option<&ServerAddress> {
         self.tried.as_ref()
     }
 
-    /// The attempt failed.
+    /// Makes the report of a failed attempt.
     pub(crate) fn failed(&self, reason: SharedError) -> ConnectFailure {
         let outdated = self.outdated.clone();
         match &self.tried {
@@ -77,13 +77,13 @@ impl Servers {
         }
     }
 
-    /// There is a connection: the next attempt begins a round.
+    /// Notes a connection: the next attempt begins a round.
     pub(crate) const fn connected(&mut self) {
         self.round = Round::None;
     }
 
-    /// Takes in a new list; whether it differs from the one before. If so, and a round is going on,
-    /// it begins again.
+    /// Replaces the list, and returns whether it differs from the one before. If it does, a round
+    /// in progress begins again.
     pub(crate) fn replace(&mut self, list: Vec<ServerAddress>) -> bool {
         let list = tidy(list);
         let differs = list != self.list;
@@ -96,8 +96,7 @@ impl Servers {
         differs
     }
 
-    /// What became of the last question to the source, if it brought no list. Gives back what was known
-    /// of the one before.
+    /// Records why the last question to the source brought no list, and returns the earlier reason.
     pub(crate) const fn set_outdated(
         &mut self,
         reason: Option<SharedError>,
@@ -106,7 +105,7 @@ impl Servers {
     }
 }
 
-/// The order of a list says nothing: the session shuffles it, and some sources do.
+/// Sorts a list. Its order means nothing: the session shuffles it, and some sources do.
 fn tidy(mut list: Vec<ServerAddress>) -> Vec<ServerAddress> {
     list.sort_by(|one, other| (&one.host, one.port).cmp(&(&other.host, other.port)));
     list.dedup();

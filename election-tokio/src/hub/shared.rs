@@ -1,5 +1,5 @@
-//! The hub as the driver task and the handles share it: behind a lock, which is held for a few steps
-//! of the state machines and never across an await.
+//! The hub behind a lock, shared by the driver task and the handles. The lock is held for a few
+//! steps of the state machines and never across an await.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::task::Waker;
@@ -23,8 +23,8 @@ pub(crate) struct Shared {
     pub(crate) span: Span,
     /// The longest frame to read, in bytes.
     pub(crate) max_reply: usize,
-    /// The lease deadline in microseconds after the clock's origin; 0 if there is none. A copy,
-    /// so that asking "may I act?" takes no lock.
+    /// The lease deadline in microseconds after the clock's origin; 0 if there is none. It is a
+    /// copy, so that reading it takes no lock.
     lease: AtomicU64,
     pub(crate) vitals: Arc<Vitals>,
     hub: Mutex<Hub>,
@@ -33,7 +33,7 @@ pub(crate) struct Shared {
 impl Shared {
     /// # Errors
     ///
-    /// An identity that no server would read.
+    /// An identity that no server would accept.
     pub(crate) fn new(
         settings: Settings,
         servers: Servers,
@@ -48,7 +48,7 @@ impl Shared {
         Ok(Self { clock, chroot, span, max_reply, lease, vitals, hub })
     }
 
-    /// Works on the hub, hands out what came of it, and lets the driver send what was submitted.
+    /// Works on the hub, dispatches the events, and lets the driver send the submitted requests.
     pub(crate) fn with<T>(&self, work: impl FnOnce(&mut Hub, Instant) -> T) -> T {
         let mut unlocked = None;
         let (result, driver) = self.work(
@@ -65,9 +65,9 @@ impl Shared {
         result
     }
 
-    /// Submits a request, and lets the driver send it. Only what wakes the driver reads the clock: the
-    /// requests that are submitted until the driver runs go out together with the first one, and count as
-    /// sent when that was submitted. For the lease that is never too late.
+    /// Submits a request, and lets the driver send it. Only a request that wakes the driver reads
+    /// the clock. Requests that are submitted until the driver runs go out together with the first
+    /// one, and count as sent when that one was submitted. For the lease that is never too late.
     pub(crate) fn submit<T>(&self, work: impl FnOnce(&mut Hub, Instant) -> T) -> T {
         let mut hub = self.lock();
         let driver = hub.wake_driver_to_send();
@@ -77,7 +77,7 @@ impl Shared {
             None => hub.last_reading(),
         };
         let result = work(&mut hub, now);
-        // Almost no request makes an event, and without one no lease has changed.
+        // Almost no request makes an event, and without an event no lease has changed.
         if hub.host.has_events() || !hub.unlocked.is_empty() {
             hub.change = Change::Any;
             self.finish(hub, now);
@@ -90,8 +90,8 @@ impl Shared {
         result
     }
 
-    /// For the driver, at a time that it has read: works on the hub and hands out what came of it.
-    /// `scratch` only saves allocations.
+    /// Works on the hub at a time that the driver has read, and dispatches the events. `scratch`
+    /// only saves allocations.
     pub(crate) fn drive<T>(
         &self,
         now: Instant,
@@ -105,7 +105,7 @@ impl Shared {
         result
     }
 
-    /// What is to be done without the lock, if anything, `take` takes.
+    /// Works on the hub. `take` takes the work to do without the lock, if there is any.
     #[inline]
     fn work<T>(
         &self,
@@ -123,7 +123,7 @@ impl Shared {
         result
     }
 
-    /// Hands out what came of a step, and carries out what is to be done without the lock.
+    /// Dispatches the events of a step, and does the work that needs no lock.
     #[cold]
     fn finish(&self, mut hub: MutexGuard<'_, Hub>, now: Instant) {
         self.hand_out(&mut hub, now);
@@ -137,13 +137,13 @@ impl Shared {
         self.lease.store(lease_micros(&hub.host), Ordering::Release);
     }
 
-    /// The driver is dropped: nobody will answer any more.
+    /// Notes that the driver is dropped: no reply will come any more.
     pub(crate) fn driver_is_gone(&self) {
         self.with(|hub, now| hub.host.abandon(now));
     }
 
-    /// Works on the hub where nothing is submitted and no event made. The waker that comes out of
-    /// it is dropped outside of the lock.
+    /// Works on the hub without submitting anything or making events. It drops the returned waker
+    /// outside of the lock.
     pub(crate) fn look<T>(&self, work: impl FnOnce(&mut Hub) -> (T, Option<Waker>)) -> T {
         let (result, replaced) = work(&mut self.lock());
         drop(replaced);
@@ -156,7 +156,7 @@ impl Shared {
         self.hub.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Until when no server can have expired the session, less the margin.
+    /// Returns until when no server can have expired the session, less the margin.
     pub(crate) fn lease_deadline(&self) -> Option<Instant> {
         match self.lease.load(Ordering::Acquire) {
             0 => None,
@@ -164,14 +164,14 @@ impl Shared {
         }
     }
 
-    /// What is left of the lease, if there is one; zero where its deadline has passed.
+    /// Returns the rest of the lease, if there is one; zero if its deadline has passed.
     pub(crate) fn lease_remaining(&self) -> Option<Duration> {
         self.clock.notice_sleep();
         let now = self.clock.now();
         self.lease_deadline().map(|deadline| deadline.saturating_since(now))
     }
 
-    /// Whether the lease deadline lies ahead; asks the clock before anything else.
+    /// Returns whether the lease deadline lies ahead. It reads the clock before anything else.
     pub(crate) fn holds_lease(&self) -> bool {
         self.clock.notice_sleep();
         let now = self.clock.now();
@@ -184,7 +184,7 @@ impl Shared {
     }
 }
 
-/// Rounded down: the copy never says more than the session does.
+/// Rounds down: the copy never promises more than the session.
 fn lease_micros(host: &Host) -> u64 {
     let Some(deadline) = host.lease_deadline().map(Instant::elapsed) else {
         return 0;

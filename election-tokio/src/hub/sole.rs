@@ -1,4 +1,4 @@
-//! Recipes that a session can have one of at a node.
+//! Recipes of which a session can have only one at a node.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,12 +7,12 @@ use election_session::RecipeKey;
 
 use super::Host;
 
-/// The one at each node, by the path on the server; some may be over.
+/// The recipe at each node, by the path on the server; some may be over.
 #[derive(Debug, Default)]
 pub(super) struct SoleRecipes(BTreeMap<Arc<str>, RecipeKey>);
 
 impl SoleRecipes {
-    /// Whether none is at this node. Forgets those that are over.
+    /// Returns whether there is none at this node. Forgets those that are over.
     pub(super) fn is_free(&mut self, host: &Host, path: &str) -> bool {
         self.0.retain(|_, key| host.view(*key).is_some_and(|view| view.end.is_none()));
         !self.0.contains_key(path)

@@ -1,8 +1,8 @@
 //! What tells the health of a client: written by the driver and where the connection changes, read
 //! without the hub's lock.
 //!
-//! A call that asks for the health answers also while the driver stands still, whatever it waits for:
-//! a thread that is blocked, a turn that never comes, the hub's lock.
+//! A call that reads the health is answered even while the driver stands still, for whatever
+//! reason: a blocked thread, a turn that never comes, the hub's lock.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
@@ -12,22 +12,23 @@ use zk_session::{Instant, SessionEnd};
 
 use crate::state::{ConnectFailure, ConnectionState};
 
-/// Written with relaxed stores: each number stands for itself.
+/// Written with relaxed stores: each number has its own meaning.
 #[derive(Debug)]
 pub(crate) struct Vitals {
-    /// When the driver takes its next turn at the latest, in microseconds of tokio's clock since the
-    /// client was made: the time that the machine sleeps does not count, for it wakes no timer.
+    /// When the driver takes its next turn at the latest, in microseconds of tokio's clock since
+    /// the client was made. The time that the machine sleeps does not count, because it wakes no
+    /// timer.
     due_micros: AtomicU64,
     /// [`Link`] and since when, in one number, so that the two belong together.
     link: AtomicU64,
-    /// Of the session.
+    /// The timeout of the session.
     timeout_micros: AtomicU64,
     end: OnceLock<SessionEnd>,
     /// Since there was a connection. The lock is held to copy a pointer, and for nothing else.
     last_failure: Mutex<Option<Arc<ConnectFailure>>>,
 }
 
-/// How the connection is.
+/// The state of the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Link {
     Connecting,
@@ -38,7 +39,7 @@ pub(crate) enum Link {
     Closed,
 }
 
-/// Bits of the number that say which [`Link`] it is.
+/// Bits of the number that hold the [`Link`].
 const LINK_BITS: u32 = 3;
 
 impl Vitals {
@@ -52,17 +53,17 @@ impl Vitals {
         }
     }
 
-    /// The driver ends a turn, and takes another one by then.
+    /// Notes that the driver ends a turn, and takes the next one by then.
     pub(crate) fn driver_is_due(&self, at: Duration) {
         self.due_micros.store(micros(at), Ordering::Relaxed);
     }
 
-    /// How long ago the driver ought to have taken a turn.
+    /// Returns how late the driver is.
     pub(crate) fn overdue(&self, now: Duration) -> Duration {
         now.saturating_sub(Duration::from_micros(self.due_micros.load(Ordering::Relaxed)))
     }
 
-    /// The connection is in this state. What lies between two connections counts as one.
+    /// Records the state of the connection. The time between two connections counts as one state.
     pub(super) fn connection_is(&self, state: &ConnectionState, now: Instant) {
         if let ConnectionState::Connected { timeout, .. } = state {
             self.timeout_micros.store(micros(*timeout), Ordering::Relaxed);
@@ -78,14 +79,14 @@ impl Vitals {
         self.link.store(micros(since.elapsed()) << LINK_BITS | link.number(), Ordering::Relaxed);
     }
 
-    /// How the connection is, and since when it is connected, or is not.
+    /// Returns the state of the connection, and since when it is connected or not.
     pub(crate) fn link(&self) -> (Link, Instant) {
         let number = self.link.load(Ordering::Relaxed);
         let since = Duration::from_micros(number >> LINK_BITS);
         (Link::from_number(number & ((1 << LINK_BITS) - 1)), Instant::since_origin(since))
     }
 
-    /// The timeout of the session as it was granted last; zero before the first one.
+    /// Returns the last granted timeout of the session; zero before the first one.
     pub(crate) fn session_timeout(&self) -> Duration {
         Duration::from_micros(self.timeout_micros.load(Ordering::Relaxed))
     }
@@ -145,13 +146,13 @@ impl Link {
         }
     }
 
-    /// Whether it is on the way to a connection.
+    /// Returns whether it is about to connect.
     const fn is_between(self) -> bool {
         matches!(self, Self::Connecting | Self::Suspended | Self::Expired)
     }
 }
 
-/// Beyond half a million years it stays the same.
+/// Converts to microseconds, up to half a million years.
 fn micros(time: Duration) -> u64 {
     u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }

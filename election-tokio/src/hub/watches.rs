@@ -1,4 +1,4 @@
-//! Watches that callers wait for.
+//! The watches of callers.
 
 use core::task::{Context, Poll, Waker};
 use std::collections::VecDeque;
@@ -8,21 +8,21 @@ use slab::Slab;
 use zk_jute::Zxid;
 use zk_jute::records::EventType;
 
-/// Names a watch; it is given again only after its holder is done with it.
+/// The key of a watch. It is used again only after its holder is done with the watch.
 pub(crate) type WatchKey = usize;
 
-/// Changes that wait for the holder of a persistent watch. What is beyond costs those that wait,
-/// and the holder is told to read again.
+/// How many changes may wait for the holder of a persistent watch. More than that removes the
+/// waiting ones, and tells the holder to read again.
 const LONGEST_QUEUE: usize = 4096;
 
-/// What became of a one-shot watch.
+/// The outcome of a one-shot watch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WatchOutcome {
     Fired { kind: EventType, zxid: Zxid },
     Lost,
 }
 
-/// What a persistent watch saw, with the path on the server.
+/// A change that a persistent watch saw, with the path on the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct WatchedChange {
     pub(crate) path: Arc<str>,
@@ -30,7 +30,7 @@ pub(crate) struct WatchedChange {
     pub(crate) zxid: Zxid,
 }
 
-/// What comes out of a persistent watch.
+/// An item of a persistent watch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum StreamItem {
     Changed(WatchedChange),
@@ -55,7 +55,7 @@ enum Once {
     Done(WatchOutcome),
 }
 
-/// After `Lost` nothing follows.
+/// Nothing follows `Lost`.
 #[derive(Debug, Default)]
 struct Stream {
     items: VecDeque<StreamItem>,
@@ -88,8 +88,8 @@ impl Watches {
         self.slots.insert(Slot::Stream(Stream::default()))
     }
 
-    /// What became of a one-shot watch; and the waker that was replaced, to be dropped outside of
-    /// the lock.
+    /// Returns the outcome of a one-shot watch, and the waker that was replaced, to be dropped
+    /// outside of the lock.
     pub(crate) fn poll_once(
         &mut self,
         key: WatchKey,
@@ -104,7 +104,8 @@ impl Watches {
         }
     }
 
-    /// What a persistent watch saw next, `None` after its end; and the waker that was replaced.
+    /// Returns the next item of a persistent watch, `None` after its end; and the waker that was
+    /// replaced.
     pub(crate) fn poll_stream(
         &mut self,
         key: WatchKey,
@@ -126,7 +127,7 @@ impl Watches {
         }
     }
 
-    /// Whether the session still knows the watch.
+    /// Returns whether the session still knows the watch.
     pub(crate) fn is_alive(&self, key: WatchKey) -> bool {
         match self.slots.get(key) {
             Some(Slot::Once(Once::Waiting(_))) => true,
@@ -135,7 +136,7 @@ impl Watches {
         }
     }
 
-    /// The holder is done with the watch. Its waker is to be dropped outside of the lock.
+    /// Ends a watch for its holder. Drop its waker outside of the lock.
     pub(crate) fn close(&mut self, key: WatchKey) -> Option<Waker> {
         match self.slots.try_remove(key) {
             Some(Slot::Once(Once::Waiting(waker))) => waker,
@@ -202,8 +203,7 @@ mod tests {
         WatchedChange { path: "/a".into(), kind: EventType::NODE_DATA_CHANGED, zxid }
     }
 
-    /// Nobody's slowness costs memory without bound, and nobody is left to believe that it saw
-    /// everything.
+    /// A slow holder costs bounded memory, and is told that it missed changes.
     #[test]
     fn a_queue_that_is_full_becomes_a_gap() {
         let mut watches = Watches::new();

@@ -1,4 +1,4 @@
-//! One acquisition: a contender, from standing in the queue to its end.
+//! An acquisition: a contender, from standing in the queue to its end.
 
 use std::sync::Arc;
 
@@ -15,27 +15,27 @@ use crate::hub::Seat;
 use crate::site::random;
 use crate::updates::Updates;
 
-/// A contender. Dropping it gives up the place in the queue, or what it holds, in the background.
+/// A contender. Dropping it gives up the place in the queue, or the holding, in the background.
 #[derive(Debug)]
 pub(crate) struct Acquisition {
     pub(crate) client: Client,
     key: RecipeKey,
     shown: Updates<Shown>,
-    /// Whether another client asks this one to let go.
+    /// Whether another client asks this contender to release.
     pub(super) requests: Updates<bool>,
 }
 
-/// What became of a contender.
+/// The outcome of an acquisition.
 enum Outcome {
     Held(Arc<Tenure<LockLost>>),
     NotAcquired,
-    /// What it held was lost.
+    /// The holding was lost.
     Lost,
     Failed(LockError),
 }
 
 impl Acquisition {
-    /// Lets a contender stand until it holds, or has given up: then `None`. Cancel safe.
+    /// Stands with a contender until it holds, or has given up; then returns `None`. Cancel safe.
     pub(crate) async fn complete<C: Contending>(
         client: &Client,
         site: &Arc<Site>,
@@ -48,14 +48,14 @@ impl Acquisition {
             match acquisition.outcome().await {
                 Outcome::Held(tenure) => return Ok(Some((acquisition, tenure))),
                 Outcome::NotAcquired => return Ok(None),
-                // Before its user was told that it is held.
+                // The user was not told yet that it is held.
                 Outcome::Lost => {}
                 Outcome::Failed(error) => return Err(error),
             }
         }
     }
 
-    /// `None` if the format has no ids, and the client has a contender at the node.
+    /// Begins; `None` if the format has no ids, and the client has a contender at the node.
     fn begin<C: Contending>(client: &Client, site: Arc<Site>, contender: C) -> Option<Self> {
         let shared = client.shared();
         let recovery = contender.recovery();
@@ -101,18 +101,18 @@ impl Acquisition {
         self.client.shared().with(|hub, now| hub.host.withdraw(now, self.key));
     }
 
-    /// Lets a writer go on as a reader, and waits until it does: by another tenure than this one. Cancel
-    /// safe: it may become one all the same.
+    /// Lets a writer continue as a reader, and waits for that: the reader has another tenure.
+    /// Cancel safe: the writer may still become one.
     pub(super) async fn downgraded(
         &mut self,
         tenure: &Arc<Tenure<LockLost>>,
     ) -> Result<Arc<Tenure<LockLost>>, NotDowngraded> {
-        // What was told before is seen from here on.
+        // Earlier reports do not count from here on.
         self.shown.latest_and_update();
         let asked = self.client.shared().with(|hub, now| {
             let asked = hub.recipe_mut(self.key).map(election_core::Lock::downgrade);
             if let Some(Ok(())) = asked {
-                // The machine carries it out with its next event.
+                // The machine does it at its next event.
                 hub.host.set_deadline(self.key, Some(now));
             }
             asked
@@ -136,7 +136,7 @@ impl Acquisition {
         }
     }
 
-    /// Waits until it is over, once it was told to be. Cancel safe.
+    /// Waits for the end of a contender that was told to end. Cancel safe.
     pub(crate) async fn released(&mut self) -> Result<Departure, ReleaseError> {
         let mut shown = self.shown.latest_and_update();
         loop {

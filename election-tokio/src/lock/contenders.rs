@@ -1,4 +1,4 @@
-//! Which clients contend for a lock, and breaking it.
+//! The contenders for a lock, and breaking it.
 
 use bytes::Bytes;
 use election_core::{Access, Child, Sequence, Token};
@@ -17,36 +17,37 @@ use crate::path::child_path;
 pub struct Contender {
     /// Its name.
     pub name: String,
-    /// Its place in the queue. A writer of Curator's that is about to become a reader has two znodes
+    /// Its place in the queue. Curator's writer that is about to become a reader has two znodes
     /// with one number.
     pub sequence: Sequence,
-    /// What it wants of the lock.
+    /// The access that it asks for.
     pub access: Access,
     /// The session that owns it; [`SessionId::NONE`] if it is not ephemeral.
     pub session: SessionId,
-    /// Its `czxid`, which is this znode's alone, whatever its name: the token that its client holds the
-    /// lock with, or would. A reader that was a writer holds with the lower one of its writer's znode.
+    /// Its `czxid`, which no other znode has, whatever its name: the token with which its client
+    /// holds the lock, or would hold it. A reader that was a writer holds it with the lower token
+    /// of its writer's znode.
     pub token: Token,
     /// The version of its data.
     pub version: Version,
     /// Whether it is its turn.
     pub turn: Turn,
-    /// Its data: by convention the contender's name; or a request to let go, see
+    /// Its data: by convention the contender's name; or a request to release, see
     /// [`Contender::is_revoke_requested`].
     pub data: Bytes,
 }
 
-/// Whether it is the turn of a contender.
+/// Whether a contender has its turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Turn {
-    /// It holds the lock: none before it is in its way. Its client may not have heard of it yet, or may
-    /// believe no longer that it holds.
+    /// It holds the lock: no earlier contender is in its way. Its client may not know of it yet, or
+    /// may believe that it holds no longer.
     Holds,
     /// It waits.
     Waits,
 }
 
-/// What became of a contender's znode that was to be removed.
+/// What happened to a contender's znode that was to be removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Removal {
     /// It was deleted.
@@ -56,7 +57,8 @@ pub enum Removal {
 }
 
 impl Contender {
-    /// Whether the znode goes with its session. One that does not blocks the lock until it is deleted.
+    /// Returns whether the znode goes with its session. If not, it blocks the lock until it is
+    /// deleted.
     pub fn is_ephemeral(&self) -> bool {
         self.session != SessionId::NONE
     }
@@ -75,8 +77,9 @@ impl Contender {
         }
     }
 
-    /// Whether this one cannot hold while the other one stands, which comes before it in the queue. The
-    /// two znodes of a writer that is about to become a reader are not in each other's way.
+    /// Returns whether this contender cannot hold while the other one stands, which comes before it
+    /// in the queue. The two znodes of a writer that is about to become a reader are not in each
+    /// other's way.
     fn is_blocked_by(&self, earlier: &Self) -> bool {
         let is_the_same = earlier.sequence == self.sequence
             && earlier.session == self.session
@@ -86,18 +89,19 @@ impl Contender {
 }
 
 impl Lock {
-    /// The contenders in their order, those first that hold the lock. What is no contender in this
-    /// lock's [format](Lock::format) is left out; a lock whose node does not exist has none.
+    /// Returns the contenders in their order, holders first. It leaves out children that are no
+    /// contenders in this lock's [format](Lock::format). A missing node has no contenders.
     ///
-    /// Looks at them one after another, so those that come or go meanwhile may be missing or shown.
+    /// It reads them one after another, so contenders that come or go meanwhile may be missing or
+    /// shown.
     ///
     /// Cancel safe: nothing is changed.
     ///
     /// # Errors
     ///
     /// Those of [`Client::get_children`](crate::Client::get_children) and
-    /// [`Client::get_data`](crate::Client::get_data), but for what is not there; and
-    /// [`ErrorKind::ReplyTooLarge`] if the data of all together is above
+    /// [`Client::get_data`](crate::Client::get_data), except that of a missing znode; and
+    /// [`ErrorKind::ReplyTooLarge`] if the data of all contenders is above
     /// [`max_reply`](crate::ClientBuilder::max_reply): contenders decide how much they write.
     pub async fn contenders(&self) -> Result<Vec<Contender>, Error> {
         let format = self.options.format;
@@ -119,24 +123,24 @@ impl Lock {
         Ok(contenders)
     }
 
-    /// Removes a contender that [`Lock::contenders`] has shown: for an operator, against its client's
-    /// will. A holder hears [`LockLost::Broken`](super::LockLost::Broken), but later than the next
-    /// contender may have the lock: until then only the token, and
-    /// [`LockGuard::transaction`](super::LockGuard::transaction), keep it from writing. To ask it first,
-    /// see [`Lock::revoke_by`].
+    /// Removes a contender that [`Lock::contenders`] has returned: for an operator, without its
+    /// client's consent. A holder gets [`LockLost::Broken`](super::LockLost::Broken), but later
+    /// than the next contender may have the lock: until then only the token, and
+    /// [`LockGuard::transaction`](super::LockGuard::transaction), keep it from writing. To ask it
+    /// first, see [`Lock::revoke_by`].
     ///
-    /// Only the znode with that `czxid` is deleted: it is read, and deleted by its version. What remains
-    /// is another one that was created under the same name between the two, with the same version: no
-    /// contender with an id in its name uses a name twice, and the other formats only where the lock's
-    /// node is deleted and made anew.
+    /// This deletes only the znode with that `czxid`: it reads the znode, and deletes it by its
+    /// version. It could still hit another znode with the same version that was created under the
+    /// same name between the two requests. A contender with an id in its name never uses a name
+    /// twice, and the other formats do so only if the lock's node is deleted and made anew.
     ///
-    /// Cancel safe: the znode may be removed all the same.
+    /// Cancel safe: the znode may still be removed.
     ///
     /// # Errors
     ///
     /// Those of [`Client::get_data`](crate::Client::get_data) and
-    /// [`Client::delete`](crate::Client::delete), but for what is not there. After one that
-    /// [may have happened](Error::may_have_happened) it may be called again.
+    /// [`Client::delete`](crate::Client::delete), except that of a missing znode. After an error
+    /// that [may have happened](Error::may_have_happened) it may be called again.
     pub async fn break_lock(&self, contender: &Contender) -> Result<Removal, Error> {
         let path = self.path_of(contender);
         loop {

@@ -1,4 +1,4 @@
-//! What the machines of locks and semaphores have in common.
+//! The common interface of the machines of locks and semaphores.
 
 use core::fmt;
 
@@ -7,32 +7,33 @@ use election_core::{
     Semaphore, SemaphoreState,
 };
 
-/// A machine that contends for something that it then holds until it lets go of it, or loses it.
+/// A machine that contends for something, and then holds it until it releases or loses it.
 pub(crate) trait Contending:
     Recipe<Notice = LockNotice> + fmt::Debug + Send + 'static
 {
     fn id(&self) -> NomineeId;
 
-    /// By which it holds, or is to hold.
+    /// Returns the znode by which it holds, or will hold.
     fn znode(&self) -> Option<&CandidateName>;
 
-    /// The contender that it waits for.
+    /// Returns the contender that it waits for.
     fn behind(&self) -> Option<&CandidateName>;
 
     fn end(&self) -> Option<LockEnd>;
 
-    /// What it contends for, as metrics call it.
+    /// Returns the name for metrics of what it contends for.
     fn kind(&self) -> &'static str;
 
-    /// How a create in doubt is cleared up: without an id in the names, a client has one at a node.
+    /// Returns how a create in doubt is cleared up: without an id in the names, a client has one
+    /// contender at a node.
     fn recovery(&self) -> Recovery {
         Recovery::Id
     }
 
-    /// The sequential znode of another format that it told of last.
+    /// Returns the sequential znode of another format that it reported last.
     fn foreign_child(&self) -> Option<&str>;
 
-    /// Whether another client asks it to let go.
+    /// Returns whether another client asks it to release.
     fn is_revoke_requested(&self) -> bool {
         false
     }

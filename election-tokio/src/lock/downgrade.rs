@@ -1,31 +1,32 @@
-//! A writer that goes on as a reader.
+//! Downgrades: a writer continues as a reader.
 
 use super::error::NotDowngraded;
 use super::guard::LockGuard;
 
-/// A writer has not become a reader. Here is its guard again.
+/// A writer has not become a reader. Its guard is returned.
 #[derive(Debug, thiserror::Error)]
 #[error("{reason}")]
 pub struct DowngradeError {
-    /// The guard, as it was: whether the lock is still held, [`LockGuard::is_valid`] says.
+    /// The guard, unchanged: [`LockGuard::is_valid`] says whether the lock is still held.
     pub guard: LockGuard,
-    /// Why.
+    /// The reason.
     #[source]
     pub reason: NotDowngraded,
 }
 
 impl LockGuard {
-    /// Lets a writer go on as a reader, without letting go in between: the readers behind it get in, up
-    /// to the next writer, and no writer does. The guard that comes back is the reader's.
+    /// Lets a writer continue as a reader, without a release in between: the readers behind it get
+    /// in, up to the next writer, and no writer does. Returns the reader's guard.
     ///
-    /// It is valid all the time: what it rests on is the lease of the session, and both znodes are of this
-    /// session, one of which stands at each moment; so the proof goes on, over a lost connection too. The
-    /// token stays what it was. Contenders that wait have greater ones, and that of the reader's new
-    /// znode would be greater still: the next writer would be refused.
+    /// The lock is valid all the time. It rests on the lease of the session, and one of the two
+    /// znodes, both of this session, stands at each moment; so the proof goes on, over a lost
+    /// connection too. The token stays the same. Waiting contenders have greater ones, and the
+    /// reader's new znode would have a still greater one, with which systems would then refuse the
+    /// next writer.
     ///
     /// One transaction creates the reader's znode, which has the writer's number, and deletes the
-    /// writer's. So does Curator's `InterProcessReadWriteLock` in two steps, since 5.5.0 (CURATOR-621);
-    /// earlier releases of it let a writer in that waits for this one.
+    /// writer's. Curator's `InterProcessReadWriteLock` does so in two steps, since 5.5.0
+    /// (CURATOR-621); its earlier releases let a writer in that waits for this one.
     ///
     /// Cancel safe: dropping the future releases the lock, as dropping the guard does.
     ///

@@ -1,4 +1,4 @@
-//! Why a lock is not acquired, not held any more, or not downgraded.
+//! Errors of acquiring, holding and downgrading locks.
 
 use core::fmt;
 
@@ -23,11 +23,11 @@ pub enum LockError {
         #[source]
         error: PathError,
     },
-    /// The access list is one that no server would take.
+    /// No server would accept the access list.
     #[error("invalid access list: {0}")]
     InvalidAcl(#[from] AclError),
     /// The names of the format have no id, and this client contends at the path already, or has a
-    /// contender there that has given up or let go, and whose znode is not gone yet: nothing would tell
+    /// contender there that has given up or released while its znode remains. Nothing would tell
     /// their znodes apart.
     #[error(
         "this client contends at {path} already, and the names of its format do not tell one contender \
@@ -43,7 +43,7 @@ pub enum LockError {
     /// The lock cannot be held in this format.
     #[error(transparent)]
     Format(#[from] LockFormatError),
-    /// Something that asking again does not repair.
+    /// It failed in a way that trying again does not repair.
     #[error("{}", Named(*.0))]
     Failed(LockFailure),
     /// The client ended.
@@ -51,7 +51,7 @@ pub enum LockError {
     ClientClosed(SessionEnd),
 }
 
-/// Why a lock is held no longer.
+/// Why a lock is not held any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum LockLost {
@@ -61,14 +61,14 @@ pub enum LockLost {
     /// The session expired.
     #[error("the session expired")]
     SessionExpired,
-    /// The lease deadline passed without proof that the session lives: from then on another client may
-    /// hold the lock.
+    /// The lease deadline passed without proof that the session lives. From then on another client
+    /// may hold the lock.
     #[error("the lease deadline passed")]
     LeaseLapsed,
     /// Another client deleted the holder's znode: the lock was broken.
     #[error("another client deleted the holder's znode")]
     Broken,
-    /// Something that asking again does not repair.
+    /// It failed in a way that trying again does not repair.
     #[error("{}", Named(*.0))]
     Failed(LockFailure),
     /// The client ended.
@@ -87,7 +87,7 @@ impl LockLost {
     }
 }
 
-/// The lock is held no longer as far as this client is concerned, but its znode may still be there.
+/// The lock is not held any more for this client, but its znode may still exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReleaseError {
@@ -103,7 +103,7 @@ pub enum ReleaseError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NotDowngraded {
-    /// The holder is no writer, or its format does not offer it: nothing was asked of a server.
+    /// The holder is no writer, or its format does not offer it. No request was sent.
     #[error(transparent)]
     Refused(#[from] DowngradeRefused),
     /// A server refused it: the lock is held by the writer, as before.
@@ -123,7 +123,7 @@ impl NotDowngraded {
     }
 }
 
-/// With the name of the server's error code, of which the machine knows the number alone.
+/// Shows the name of the server's error code; the machine knows only the number.
 pub(super) struct Named(pub(super) LockFailure);
 
 impl fmt::Display for Named {

@@ -1,4 +1,4 @@
-//! What the holder of a lock is shown of its machine.
+//! The state of a contender, as its holder sees it.
 
 use core::marker::PhantomData;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::held::Tenure;
 use crate::hub::{Face, Unlocked};
 use crate::telemetry::{Entry, LockEntry, OnLock, RepeatLimit};
 
-/// Shows a contender to the caller that waits for what it contends for, and then holds it.
+/// Shows a contender to the caller that waits, and then holds.
 #[derive(Debug)]
 pub(super) struct LockFace<C> {
     contender: PhantomData<fn() -> C>,
@@ -24,13 +24,13 @@ pub(super) struct LockFace<C> {
     site: Arc<Site>,
     began: Instant,
     shown: Sender<Shown>,
-    /// Whether another client asks the contender to let go.
+    /// Whether another client asks the contender to release.
     requests: Sender<bool>,
     /// Of what a connection that comes and goes makes a holder say. Most have nothing to say.
     doubts: Option<Box<RepeatLimit>>,
 }
 
-/// How far a contender has come.
+/// The progress of a contender.
 #[derive(Clone, Debug)]
 pub(super) enum Shown {
     Contending,
@@ -50,7 +50,7 @@ impl Shown {
     }
 }
 
-/// What the caller sees.
+/// The state that the caller sees.
 pub(super) struct Showing {
     pub(super) shown: Receiver<Shown>,
     pub(super) requests: Receiver<bool>,
@@ -88,7 +88,7 @@ impl<C: Contending> LockFace<C> {
         self.shown.read(|shown| shown.tenure().cloned())
     }
 
-    /// The writer has become a reader: from here on it holds by another znode.
+    /// Makes the writer a reader, which holds by another znode from here on.
     fn downgraded(&self, contender: &C, unlocked: &mut Unlocked) {
         if let (Some(before), Some(znode)) = (self.tenure(), contender.znode()) {
             let tenure = Arc::new(Tenure::new(before.token, znode.clone()));
@@ -177,7 +177,7 @@ impl<C: Contending> Face for LockFace<C> {
     }
 }
 
-/// Why the lock is held no longer.
+/// Returns why the lock is not held any more.
 const fn lost(by: GrantEnd, notice: Option<LockNotice>) -> LockLost {
     match (by, notice) {
         (GrantEnd::Host(end), _) => LockLost::ClientClosed(end),

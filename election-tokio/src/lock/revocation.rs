@@ -1,4 +1,4 @@
-//! Asking a contender to let go, and removing it if it does not.
+//! Revocation: asking a contender to release, and removing it if it does not.
 
 use core::future::{Future as _, pending, poll_fn};
 use core::pin::pin;
@@ -15,35 +15,35 @@ use super::{Lock, LockGuard};
 use crate::error::Error;
 use crate::state::ConnectionState;
 
-/// What became of a request to let go.
+/// The outcome of a request to release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RevokeRequest {
-    /// It is at the contender's znode, written by this call or before. Whether the contender heeds it is
-    /// its own affair.
+    /// The request is at the contender's znode, written by this call or before. The contender
+    /// decides by itself.
     Made,
     /// The contender's znode is gone.
     Gone,
 }
 
-/// How a contender went that was to let go by a deadline.
+/// How a contender went that had to release by a deadline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Revoked {
-    /// Before the deadline: it let go, was removed by another client, or ended with its session.
+    /// Before the deadline: it released, was removed by another client, or ended with its session.
     LetGo,
     /// It was removed at the deadline.
     Removed,
 }
 
-/// Why a contender was not asked to let go.
+/// Why a contender was not asked to release.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RevokeError {
-    /// In this format nothing is written to a contender: those of other libraries do not survive it, or
-    /// do not expect it.
+    /// In this format contenders cannot be asked: those of other libraries would fail on the
+    /// request, or do not expect it.
     #[error("nothing is to be written to contenders in {0:?}, so they cannot be asked to let go")]
     Format(Format),
-    /// The contender's data is another one than it was when it was shown: look at it again, so that
-    /// nothing is overwritten unseen.
+    /// The contender's data has changed since it was read. Read it again, so that nothing is
+    /// overwritten unseen.
     #[error("the contender's data was written meanwhile: look at the contenders again")]
     Changed,
     /// A request to the server failed.
@@ -52,7 +52,7 @@ pub enum RevokeError {
 }
 
 impl Contender {
-    /// Whether it is asked to let go, by the data of its znode.
+    /// Returns whether it is asked to release, by the data of its znode.
     pub fn is_revoke_requested(&self) -> bool {
         let version = election_core::Version::new(self.version.get());
         is_revoke_request(&self.data, version)
@@ -60,19 +60,19 @@ impl Contender {
 }
 
 impl Lock {
-    /// Asks a contender, which [`Lock::contenders`] has shown, to let go. Its holder hears of it by
-    /// [`LockGuard::revoke_requested`], and consents by releasing the lock; one that waits hears of it as
-    /// soon as it holds.
+    /// Asks a contender of [`Lock::contenders`] to release. Its holder hears of it by
+    /// [`LockGuard::revoke_requested`], and consents by releasing the lock. A contender that waits
+    /// hears of it as soon as it holds.
     ///
-    /// The request is what Curator's `Revoker` writes, in place of the contender's data. It is written to
-    /// that znode alone, and only if its data is still what was shown.
+    /// The request is that of Curator's `Revoker`, and replaces the contender's data. It is written
+    /// only to that znode, and only if its data has not changed since it was read.
     ///
-    /// Cancel safe: the contender may be asked all the same.
+    /// Cancel safe: the contender may still be asked.
     ///
     /// # Errors
     ///
-    /// [`RevokeError`]. After a request that [may have happened](Error::may_have_happened) it may be
-    /// called again.
+    /// [`RevokeError`]. After a request that [may have happened](Error::may_have_happened) it may
+    /// be called again.
     pub async fn request_revoke(
         &self,
         contender: &Contender,
@@ -100,20 +100,20 @@ impl Lock {
             let request = Bytes::from_static(REVOKE_REQUEST);
             match self.client.set_data(&path, request, contender.version).await {
                 Ok(stat) if is_it(&stat) => return Ok(RevokeRequest::Made),
-                // By a znode that was created since under the same name.
+                // A znode was created since under the same name.
                 Ok(_) => return Ok(RevokeRequest::Gone),
                 Err(error) if error.is_no_node() => return Ok(RevokeRequest::Gone),
-                // Another client was faster: perhaps with the same request.
+                // Another client was faster, perhaps with the same request.
                 Err(error) if error.is_bad_version() => {}
                 Err(error) => return Err(error.into()),
             }
         }
     }
 
-    /// Asks all that hold the lock to let go: those that it names. Of those that have gone meanwhile it
-    /// names none.
+    /// Asks all holders of the lock to release, and returns them. It leaves out holders that have
+    /// gone meanwhile.
     ///
-    /// Cancel safe: some may be asked all the same.
+    /// Cancel safe: some may still be asked.
     ///
     /// # Errors
     ///
@@ -130,18 +130,18 @@ impl Lock {
         Ok(asked)
     }
 
-    /// Asks a contender to let go, waits until its znode is gone, and removes it at the deadline, as
-    /// [`Lock::break_lock`] does: also where it could not be asked by then. Lost connections do not end
-    /// the wait; while there is none, nothing is removed.
+    /// Asks a contender to release, waits until its znode is gone, and removes it at the deadline,
+    /// like [`Lock::break_lock`], even if it could not be asked by then. Lost connections do not
+    /// end the wait. Without a connection nothing is removed.
     ///
-    /// Once it was asked, no znode can be hit that was created under the same name since: its data would
-    /// have to be written as often.
+    /// Once the contender was asked, this cannot hit a znode that was created under the same name
+    /// since: its data would have to be written as often.
     ///
-    /// Cancel safe: the contender may be asked, and past the deadline be removed, all the same.
+    /// Cancel safe: the contender may still be asked, and removed after the deadline.
     ///
     /// # Errors
     ///
-    /// Those of [`Lock::request_revoke`], but for lost connections.
+    /// Those of [`Lock::request_revoke`], except lost connections.
     pub async fn revoke_by(
         &self,
         contender: &Contender,
@@ -172,7 +172,7 @@ impl Lock {
                     return Ok(());
                 }
                 Ok((.., watch)) => {
-                    // What it says, or that it is lost: the znode is read again.
+                    // It may fire or be lost: read the znode again.
                     let _ = watch.await;
                     continue;
                 }
@@ -198,7 +198,7 @@ impl Lock {
         }
     }
 
-    /// Waits for a connection, where the want of one is what went wrong.
+    /// Waits for a connection, if the error was the lack of one.
     async fn connected_again(&self, error: Error) -> Result<(), Error> {
         if !error.is_connection_loss() && !error.is_not_connected() {
             return Err(error);
@@ -219,19 +219,19 @@ impl Lock {
 }
 
 impl LockGuard {
-    /// Waits until another client asks this holder to let go; at once if one has, also before the lock
-    /// was acquired. To consent is to [release](LockGuard::release) the lock. Nothing forces the holder
-    /// to, but the asker may remove its znode after a time ([`LockLost::Broken`]).
+    /// Waits until another client asks this holder to release; at once if one has, even before the
+    /// lock was acquired. To consent, [release](LockGuard::release) the lock. Nothing forces the
+    /// holder, but the other client may remove its znode after a time ([`LockLost::Broken`]).
     ///
     /// Cancel safe: dropping the future changes nothing.
     ///
     /// # Errors
     ///
-    /// Why the lock was lost, if it was before a client asked.
+    /// The reason of the loss, if the lock was lost before a client asked.
     pub async fn revoke_requested(&self) -> Result<(), LockLost> {
         let mut requests = self.requests();
         let mut requested = pin!(async {
-            // Where no more are told of, the lock is lost.
+            // If no more requests come, the lock is lost.
             if requests.wait_for(|is_requested| *is_requested).await.is_err() {
                 pending::<()>().await;
             }
@@ -244,7 +244,7 @@ impl LockGuard {
         .await
     }
 
-    /// Whether another client asks this holder to let go, as far as is known here.
+    /// Returns whether another client asks this holder to release, as far as is known here.
     pub fn is_revoke_requested(&self) -> bool {
         self.requests().latest()
     }

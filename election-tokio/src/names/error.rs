@@ -1,4 +1,4 @@
-//! Why a name is not registered.
+//! Errors of registering names.
 
 use election_core::NameOwner;
 
@@ -6,23 +6,23 @@ use crate::client::TransactionError;
 use crate::error::{Error, SharedError};
 use crate::group::MembershipError;
 
-/// Why a name is not registered, or not given back.
+/// Why a name was not registered, or not given back.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RegisterError {
     /// Another registration has the name.
     #[error("the name is taken")]
     NameTaken {
-        /// What its znode lives by.
+        /// What ends its znode's life.
         owner: NameOwner,
     },
-    /// The name is not registered by this registration any more: an operator has deleted it.
+    /// This registration does not have the name any more: an operator has deleted it.
     #[error("the name is not registered by this registration")]
     NotRegistered,
     /// The operating system gave no random bytes.
     #[error("no randomness for the registration: {0}")]
     Randomness(#[source] SharedError),
-    /// The znode that lives by the session is not made.
+    /// The znode of the session was not created.
     #[error(transparent)]
     Membership(MembershipError),
     /// The request failed.

@@ -11,8 +11,8 @@ use crate::path::child_path;
 
 /// A name that stays until it is given back. Dropping this leaves it in place.
 ///
-/// Below its znode stands another one, named by the id of the registration: both are made, and deleted,
-/// in one transaction, so that no other registration of that name is ever given back.
+/// Below its znode is another one, named by the id of the registration. Both are created and
+/// deleted in one transaction, so no other registration of that name is ever given back.
 #[derive(Clone, Debug)]
 pub struct PersistentName {
     client: Client,
@@ -27,12 +27,12 @@ impl PersistentName {
         Self { client, path, name: name.to_owned(), id }
     }
 
-    /// The name.
+    /// Returns the name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The id of the registration, by which another process can give it back:
+    /// Returns the id of the registration, with which another process can give it back:
     /// [`Names::persistent`](crate::Names::persistent).
     pub const fn id(&self) -> NomineeId {
         self.id
@@ -42,8 +42,8 @@ impl PersistentName {
         child_path(&self.path, self.id)
     }
 
-    /// Makes both znodes. A create that is refused after a lost reply may be refused because of the
-    /// first one: the refusal is committed, so the read behind it tells.
+    /// Creates both znodes. A create after a lost reply may be refused because of the first one.
+    /// The refusal is committed, so a later read tells.
     pub(super) async fn register(&self, data: Bytes, acls: &Acls) -> Result<(), RegisterError> {
         let (persistent, mark) = (CreateMode::Persistent, self.mark());
         loop {
@@ -77,7 +77,7 @@ impl PersistentName {
     ///
     /// # Errors
     ///
-    /// [`RegisterError::NotRegistered`] if it was given back before, or deleted.
+    /// [`RegisterError::NotRegistered`] if the name was given back before, or deleted.
     pub async fn unregister(&self) -> Result<(), RegisterError> {
         let mut is_lost = Earlier::None;
         loop {

@@ -1,4 +1,4 @@
-//! Holding a claim to an item until it is done.
+//! Claims to items.
 
 use core::future::poll_fn;
 
@@ -10,19 +10,19 @@ use super::slot::Said;
 use super::taking::Taking;
 use crate::telemetry::recipe_metrics::ClaimMeter;
 
-/// An item that is claimed: it stays in the queue, and other takers pass it over, until it is done or
-/// given back.
+/// A claimed item. It stays in the queue, and other takers pass it over, until it is done or given
+/// back.
 ///
-/// Dropping it gives the item back, in its place, in the background; so does the end of the session, if
-/// the process dies or is cut off for longer than the session's timeout. Then another taker may have the
-/// item while this one is still at work: an item is done at least once.
+/// Dropping it gives the item back, in its place, in the background. So does the end of the
+/// session, if the process dies or is cut off for longer than the session timeout. Then another
+/// taker may have the item while this one is still at work: an item is done at least once.
 #[derive(Debug)]
 #[must_use = "an item that is claimed and dropped is given back"]
 pub struct Claimed {
     item: QueueItem,
     taking: Taking,
     meter: ClaimMeter,
-    /// What has become of it, once that was told.
+    /// Its end, once it was reported.
     ended: Option<Ended>,
 }
 
@@ -31,19 +31,19 @@ impl Claimed {
         Self { item, taking, meter: ClaimMeter::start(), ended: None }
     }
 
-    /// The item.
+    /// Returns the item.
     pub const fn item(&self) -> &QueueItem {
         &self.item
     }
 
-    /// Deletes the item and the claim, in one transaction. Where the reply is lost it is found out what
-    /// has become of it.
+    /// Deletes the item and the claim, in one transaction. If the reply is lost, it finds out what
+    /// happened.
     ///
-    /// Cancel safe: once it was polled it goes on in the background; before, the item is given back.
+    /// Cancel safe: once polled it goes on in the background; before, the item is given back.
     ///
     /// # Errors
     ///
-    /// [`ClaimLost`] if it is not known that this claim alone has done the item.
+    /// [`ClaimLost`] if it is not known that only this claim has done the item.
     pub async fn done(mut self) -> Result<(), ClaimLost> {
         self.taking.finish();
         match self.end().await {
@@ -69,8 +69,8 @@ impl Claimed {
         }
     }
 
-    /// Waits until the claim is lost with its session, and tells so. It says nothing of a claim that an
-    /// operator has deleted: [`Claimed::done`] does.
+    /// Waits until the claim is lost with its session, and reports it. It does not report a claim
+    /// that an operator has deleted: [`Claimed::done`] does.
     ///
     /// Cancel safe.
     pub async fn lost(&mut self) -> ClaimLost {
@@ -111,7 +111,7 @@ enum Ended {
 }
 
 impl Ended {
-    /// As metrics call it.
+    /// Returns the name for metrics.
     const fn name(self) -> &'static str {
         match self {
             Self::Finished => "done",
@@ -125,7 +125,7 @@ impl Ended {
 }
 
 impl Drop for Claimed {
-    /// What becomes of it in the background is not waited for.
+    /// Does not wait for the work in the background.
     fn drop(&mut self) {
         if self.ended.is_none() {
             self.meter.ended("dropped");

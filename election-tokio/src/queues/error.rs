@@ -1,4 +1,4 @@
-//! Why an item was not put, or not taken.
+//! Errors of putting and taking items.
 
 use core::fmt;
 
@@ -12,27 +12,27 @@ use crate::client::TransactionError;
 use crate::error::{Error, SharedError};
 use crate::path::PathError;
 
-/// Why an item was not put, or is not known to be.
+/// Why an item was not put, or may not have been.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PutError {
-    /// The znode could not be created, or is not known to be.
+    /// The znode could not be created, or may not have been.
     #[error(transparent)]
     Request(#[from] Error),
-    /// The znodes could not be created, or are not known to be: all of them, or none.
+    /// The znodes could not be created, or may not have been: all of them, or none.
     #[error(transparent)]
     Transaction(#[from] TransactionError),
     /// The priority is too great for the format: nothing was sent.
     #[error(transparent)]
     Priority(#[from] PriorityError),
-    /// The queue's node has given out all numbers: items are put under another path. Nothing was put.
+    /// The queue's node has given out all numbers, so use another path. Nothing was put.
     #[error("the queue's node has given out its last number: put into a queue at another path")]
     SequenceExhausted,
 }
 
 impl PutError {
-    /// Whether the items may be in the queue, although this failed. A put that is made again then may
-    /// put them twice.
+    /// Returns whether the items may be in the queue, although this failed. Putting them again may
+    /// then put them twice.
     pub fn may_have_happened(&self) -> bool {
         match self {
             Self::Request(error) => error.may_have_happened(),
@@ -42,7 +42,7 @@ impl PutError {
     }
 }
 
-/// Why no item was taken, or none is known to be.
+/// Why no item was taken, or none may have been.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TakeError {
@@ -55,17 +55,17 @@ pub enum TakeError {
         #[source]
         error: PathError,
     },
-    /// The access list is one that no server would take.
+    /// No server would accept the access list.
     #[error("invalid access list: {0}")]
     InvalidAcl(#[from] AclError),
     /// The operating system gave no random numbers for the taker's id.
     #[error("no random numbers from the operating system: {0}")]
     Randomness(#[source] SharedError),
-    /// The item is gone, and the reply to the deletion by this client was lost: it has taken the item,
-    /// or another taker has. If the client ended, the item may also stand.
+    /// The item is gone, and the reply to this client's deletion was lost: this client has taken
+    /// the item, or another taker has. If the client ended, the item may also be there.
     #[error("{} may have been taken by this client, or by another one", .0.name)]
     Unknown(QueueItem),
-    /// Something that asking again does not repair.
+    /// It failed in a way that trying again does not repair.
     #[error("{}", Named(*.0))]
     Failed(TakerFailure),
     /// The client ended.
@@ -73,7 +73,7 @@ pub enum TakeError {
     ClientClosed(SessionEnd),
 }
 
-/// An item is not known to be done by this claim alone.
+/// It is not known that only this claim has done the item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClaimLost {
@@ -81,19 +81,19 @@ pub enum ClaimLost {
     /// taker has it.
     #[error("the claim was lost: another taker may have the item")]
     Lost,
-    /// The claim was lost while its item was deleted: the item is gone, by this client or after another
-    /// taker has done it, too.
+    /// The claim was lost while its item was deleted. The item is gone: this client deleted it, or
+    /// another taker has done it, too.
     #[error("the claim was lost while its item was deleted: another taker may have done it, too")]
     Unknown,
     /// The server refused to delete the item, which was given back.
     #[error("{}", Named(*.0))]
     Failed(TakerFailure),
-    /// The client ended: the item is given back once its session is over.
+    /// The client ended. The item is given back once its session is over.
     #[error("{0}")]
     ClientClosed(SessionEnd),
 }
 
-/// With the name of the server's error code, of which the machine knows the number alone.
+/// Shows the name of the server's error code; the machine knows only the number.
 struct Named(TakerFailure);
 
 impl fmt::Display for Named {

@@ -1,4 +1,4 @@
-//! What the caller of a take is shown of its machine.
+//! The state of a take, as its caller sees it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,7 +11,7 @@ use super::kept::{Kept, WINDOW};
 use super::slot::{Said, Slot};
 use crate::hub::{Face, Unlocked};
 
-/// What is to become of a claim when its taker is withdrawn.
+/// What happens to a claim when its taker is withdrawn.
 #[derive(Debug, Default)]
 pub(super) struct Verdict(AtomicBool);
 
@@ -25,7 +25,7 @@ impl Verdict {
     }
 }
 
-/// A taker whose claim is finished by the same way as it is given back.
+/// A taker that finishes its claim in the same way as it gives it back.
 #[derive(Debug)]
 pub(super) struct Claimant {
     pub(super) taker: Taker<Data, WINDOW>,

@@ -1,4 +1,4 @@
-//! An item of a queue, and what was put with it.
+//! Items of queues, and their data.
 
 use core::fmt;
 
@@ -9,13 +9,13 @@ use election_core::{Item, ItemName};
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct QueueItem {
-    /// The name of its znode, which no other item of the queue has.
+    /// The name of its znode. No other item of the queue has it.
     pub name: ItemName,
-    /// What was put.
+    /// Its data.
     pub data: Bytes,
 }
 
-/// What was put. Its bytes are not shown.
+/// The data of an item. `Debug` does not show the bytes.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct Data(pub(super) Bytes);
 

@@ -1,5 +1,5 @@
-//! What the clones of a handle share: what is known of the queue, and the items of takes that were
-//! dropped.
+//! The state that clones of a handle share: their knowledge of the queue, and the items of dropped
+//! takes.
 
 use core::task::{Context, Poll, Waker};
 use std::collections::{BTreeMap, VecDeque};
@@ -14,17 +14,17 @@ use crate::site::random;
 /// How many of the lowest items of a list are remembered: 8 KB.
 pub(super) const WINDOW: usize = 1024;
 
-/// What is known of a queue: the lowest items of the last list.
+/// The knowledge of a queue: the lowest items of the last list.
 pub(super) type Window = ItemWindow<WINDOW>;
 
-/// The lock is held for single steps, under which nothing of a user's runs.
+/// The lock is held only for single steps, in which no user code runs.
 #[derive(Debug, Default)]
 pub(super) struct Kept(Mutex<State>);
 
 #[derive(Debug, Default)]
 struct State {
     last_number: u64,
-    /// One for each take that was in flight at the same time, at most.
+    /// At most one for each take that was in flight at the same time.
     windows: Vec<Box<Window>>,
     outcomes: VecDeque<Result<QueueItem, TakeError>>,
     /// Takes that wait, by their numbers.
@@ -36,14 +36,14 @@ impl Kept {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A number for a take, and what an earlier one knew of the queue.
+    /// Returns a number for a take, and what an earlier one knew of the queue.
     pub(super) fn begin(&self) -> (u64, Box<Window>) {
         let mut state = self.lock();
         state.last_number += 1;
         let (number, window) = (state.last_number, state.windows.pop());
         drop(state);
         let fresh = || {
-            // Takers whose numbers are equal come too late more often: no more than that.
+            // Takers with equal numbers only come too late more often.
             let seed = random().map_or(1, u32::from_ne_bytes);
             Box::new(Window::new(seed))
         };
@@ -54,7 +54,7 @@ impl Kept {
         self.lock().windows.push(Box::new(window));
     }
 
-    /// Keeps an outcome whose taker has gone.
+    /// Keeps an outcome for a taker that has gone.
     pub(super) fn keep(
         &self,
         outcome: Result<QueueItem, TakeError>,
@@ -69,9 +69,9 @@ impl Kept {
         self.lock().outcomes.pop_front()
     }
 
-    /// The outcome of a take that was dropped, or notice of one.
+    /// Returns the outcome of a dropped take, or registers for one.
     pub(super) fn poll(&self, number: u64, cx: &Context<'_>) -> Poll<Result<QueueItem, TakeError>> {
-        // Cloned outside of the lock, and what it replaces is dropped there, too.
+        // The waker is cloned outside of the lock, and the replaced one is dropped there, too.
         let waker = cx.waker().clone();
         let mut state = self.lock();
         if let Some(outcome) = state.outcomes.pop_front() {
@@ -83,7 +83,7 @@ impl Kept {
         Poll::Pending
     }
 
-    /// A take is over.
+    /// Ends a take.
     pub(super) fn end(&self, number: u64) {
         let waker = self.lock().waiting.remove(&number);
         drop(waker);

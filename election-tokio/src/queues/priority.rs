@@ -1,4 +1,4 @@
-//! Queues whose items have priorities.
+//! Queues with priorities for their items.
 
 use bytes::Bytes;
 use election_core::{ItemName, QueueFormat};
@@ -12,41 +12,40 @@ use crate::acl::Acls;
 use crate::client::{Client, CreateMode};
 use crate::error::Error;
 
-/// A queue at a path, of items that are taken by their priority, the lowest number first, and among
-/// those of one priority in the order in which they were put; made by
-/// [`Client::priority_queue`].
+/// A queue at a path with priorities; made by [`Client::priority_queue`]. Items with the lowest
+/// number are taken first, and items of one priority in the order in which they were put.
 ///
-/// A priority is at most 99, or what [`QueueFormat::greatest_priority`] says of another format. A
-/// take asks whether an item has come that may go first, and lists all items only then.
+/// A priority is at most 99, or the [`QueueFormat::greatest_priority`] of another format. A take
+/// asks whether an item has come that may go first, and lists all items only then.
 #[derive(Clone, Debug)]
 #[must_use = "a queue does nothing until it is asked for something"]
 pub struct PriorityQueue(Queue);
 
 impl Client {
-    /// The priority queue at a path, of which ZooKeeper's guide says how its items are called:
-    /// `queue-`, the priority, `-` and a number.
+    /// Returns the priority queue at a path, with the item names of ZooKeeper's guide: `queue-`,
+    /// the priority, `-` and a number.
     pub fn priority_queue(&self, path: &str) -> PriorityQueue {
         PriorityQueue(Queue::new(self.clone(), path, QueueFormat::guide_with_priority()))
     }
 }
 
 impl PriorityQueue {
-    /// How the items are called (default: [`QueueFormat::guide_with_priority`]).
+    /// Sets the format of the items' names (default: [`QueueFormat::guide_with_priority`]).
     pub fn format(self, format: QueueFormat) -> Self {
         Self(self.0.format(format))
     }
 
-    /// As [`Queue::acls`].
+    /// Sets the access list, like [`Queue::acls`].
     pub fn acls(self, acls: Acls) -> Self {
         Self(self.0.acls(acls))
     }
 
-    /// As [`Queue::data`].
+    /// Sets the data of claims, like [`Queue::data`].
     pub fn data(self, data: impl Into<Bytes>) -> Self {
         Self(self.0.data(data))
     }
 
-    /// Puts an item with a priority, as [`Queue::put`].
+    /// Puts an item with a priority, like [`Queue::put`].
     ///
     /// # Errors
     ///
@@ -55,7 +54,7 @@ impl PriorityQueue {
         self.0.put_as(priority, data.into(), CreateMode::PersistentSequential).await
     }
 
-    /// As [`Queue::put_ephemeral`].
+    /// Puts an item that goes with the session, like [`Queue::put_ephemeral`].
     ///
     /// # Errors
     ///
@@ -68,7 +67,7 @@ impl PriorityQueue {
         self.0.put_as(priority, data.into(), CreateMode::EphemeralSequential).await
     }
 
-    /// Puts items of one priority, all or none, as [`Queue::put_many`].
+    /// Puts items of one priority, all or none, like [`Queue::put_many`].
     ///
     /// # Errors
     ///
@@ -80,7 +79,7 @@ impl PriorityQueue {
         self.0.put_many_as(priority, items.into_iter().map(Into::into).collect()).await
     }
 
-    /// As [`Queue::take`].
+    /// Takes the first item, like [`Queue::take`].
     ///
     /// # Errors
     ///
@@ -89,7 +88,7 @@ impl PriorityQueue {
         self.0.take().await
     }
 
-    /// As [`Queue::try_take`].
+    /// Takes the first item, if there is one, like [`Queue::try_take`].
     ///
     /// # Errors
     ///
@@ -98,7 +97,7 @@ impl PriorityQueue {
         self.0.try_take().await
     }
 
-    /// As [`Queue::take_until`].
+    /// Takes the first item until a deadline, like [`Queue::take_until`].
     ///
     /// # Errors
     ///
@@ -107,7 +106,7 @@ impl PriorityQueue {
         self.0.take_until(deadline).await
     }
 
-    /// As [`Queue::claim`].
+    /// Claims the first item, like [`Queue::claim`].
     ///
     /// # Errors
     ///
@@ -116,7 +115,7 @@ impl PriorityQueue {
         self.0.claim().await
     }
 
-    /// As [`Queue::try_claim`].
+    /// Claims the first item, if there is one, like [`Queue::try_claim`].
     ///
     /// # Errors
     ///
@@ -125,7 +124,7 @@ impl PriorityQueue {
         self.0.try_claim().await
     }
 
-    /// As [`Queue::peek`].
+    /// Reads the first item, like [`Queue::peek`].
     ///
     /// # Errors
     ///
@@ -134,7 +133,7 @@ impl PriorityQueue {
         self.0.peek().await
     }
 
-    /// As [`Queue::len`].
+    /// Counts the items, like [`Queue::len`].
     ///
     /// # Errors
     ///
@@ -143,7 +142,7 @@ impl PriorityQueue {
         self.0.len().await
     }
 
-    /// As [`Queue::is_empty`].
+    /// Returns whether the queue has no items, like [`Queue::is_empty`].
     ///
     /// # Errors
     ///

@@ -9,7 +9,7 @@ use super::queue::Queue;
 use crate::client::{Client, CreateMode, OperationOutcome};
 use crate::telemetry::recipe_metrics;
 
-/// How often the node is created because it is missing, again.
+/// How often to create the node again because it is missing.
 const ROUNDS: usize = 4;
 
 fn outcome_of<T>(put: &Result<T, PutError>) -> &'static str {
@@ -21,22 +21,22 @@ fn outcome_of<T>(put: &Result<T, PutError>) -> &'static str {
 }
 
 impl Queue {
-    /// Puts an item at the end of the queue, which is created where it is missing, and tells its name.
+    /// Puts an item at the end of the queue, and returns its name. It creates a missing queue.
     ///
-    /// Cancel safe: the item may be put all the same.
+    /// Cancel safe: the item may still be put.
     ///
     /// # Errors
     ///
-    /// [`PutError::may_have_happened`] says whether the item may be in the queue: that is so where the
-    /// connection was lost before the reply. Nothing is put again by itself, for that could put it
-    /// twice; without a connection it fails at once. Let the items have an id of their own where a put
-    /// is repeated.
+    /// [`PutError::may_have_happened`] says whether the item may be in the queue: it may if the
+    /// connection was lost before the reply. This never puts an item again by itself, since that
+    /// could put it twice; without a connection it fails at once. Give the items an id of their own
+    /// if you repeat puts.
     pub async fn put(&self, data: impl Into<Bytes>) -> Result<ItemName, PutError> {
         self.put_as(0, data.into(), CreateMode::PersistentSequential).await
     }
 
-    /// Puts an item that goes with the session of this client, unless it is taken before. It cannot be
-    /// [claimed](Queue::claim).
+    /// Puts an item that goes with the session of this client, unless it is taken before. It cannot
+    /// be [claimed](Queue::claim).
     ///
     /// Cancel safe, as [`Queue::put`].
     ///
@@ -47,11 +47,11 @@ impl Queue {
         self.put_as(0, data.into(), CreateMode::EphemeralSequential).await
     }
 
-    /// Puts items at the end of the queue, in their order, all or none, in one transaction: no other
-    /// item is between them. The whole has to be smaller than what a server reads, a megabyte by
-    /// default.
+    /// Puts items at the end of the queue, in their order, all or none. One transaction puts them,
+    /// so no other item comes between. The whole must be smaller than a server's largest frame, a
+    /// megabyte by default.
     ///
-    /// Cancel safe: the items may be put all the same.
+    /// Cancel safe: the items may still be put.
     ///
     /// # Errors
     ///
@@ -151,7 +151,8 @@ impl Queue {
         self.format.item(path.rsplit_once('/').map_or(path, |(_, name)| name))
     }
 
-    /// Servers give such numbers more than once, so no taker would touch the items: nothing is put.
+    /// Takes the items back, so that nothing is put: servers give such numbers more than once, and
+    /// no taker would touch the items.
     async fn take_back(&self, paths: &[String]) -> PutError {
         let transaction = |client: &Client| {
             let start = client.transaction();

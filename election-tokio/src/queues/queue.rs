@@ -1,4 +1,4 @@
-//! A queue: taking its items, claiming them, and looking at them.
+//! Queues: taking, claiming and reading items.
 
 use core::fmt;
 use core::future::poll_fn;
@@ -27,11 +27,11 @@ use crate::site::{random, site};
 use crate::telemetry::recipe_metrics::TakeMeter;
 use crate::telemetry::{Asked, OperationSpan};
 
-/// A queue at a path, of items that are taken in the order in which they were put; made by
-/// [`Client::queue`].
+/// A queue at a path; made by [`Client::queue`]. Items are taken in the order in which they were
+/// put.
 ///
-/// Clones are of one handle: they share what it remembers of the queue, which saves lists, and the
-/// items of takes that were [dropped](Queue::take).
+/// Clones share what they remember of the queue, which saves lists, and the items of
+/// [dropped](Queue::take) takes.
 #[derive(Clone)]
 #[must_use = "a queue does nothing until it is asked for something"]
 pub struct Queue {
@@ -39,13 +39,13 @@ pub struct Queue {
     pub(super) path: String,
     pub(super) format: QueueFormat,
     pub(super) acls: Acls,
-    /// Of the znodes that claim an item.
+    /// The data of the znodes that claim an item.
     data: Bytes,
     kept: Arc<Kept>,
 }
 
 impl Client {
-    /// The queue at a path, of which ZooKeeper's guide says how its items are called: `queue-` and a
+    /// Returns the queue at a path, with the item names of ZooKeeper's guide: `queue-` and a
     /// number. [`Queue::format`] takes those of other libraries.
     pub fn queue(&self, path: &str) -> Queue {
         Queue::new(self.clone(), path, QueueFormat::guide())
@@ -58,45 +58,47 @@ impl Queue {
         Self { client, path, format, acls, data, kept: Arc::default() }
     }
 
-    /// How the items are called (default: [`QueueFormat::guide`]). Items of a format with priorities
-    /// are put with priority 0: [`Client::priority_queue`] puts them with others.
+    /// Sets the format of the items' names (default: [`QueueFormat::guide`]). In a format with
+    /// priorities this puts items with priority 0: [`Client::priority_queue`] puts them with
+    /// others.
     ///
-    /// A take fails with [`TakerFailure::Sibling`] where items of another queue are at the path; a put
-    /// does not look. Items of [`QueueFormat::kazoo`] at `…/entries` go to kazoo's `LockingQueue`: they
-    /// can be put, and not taken.
+    /// A take fails with [`TakerFailure::Sibling`] if the path has items of another queue; a put
+    /// does not check that. Items of [`QueueFormat::kazoo`] at `…/entries` go to kazoo's
+    /// `LockingQueue`: they can be put, and not taken.
     pub fn format(mut self, format: QueueFormat) -> Self {
         (self.format, self.kept) = (format, Arc::default());
         self
     }
 
-    /// The access list of the items, of claims, and of the queue's node and its ancestors where they
-    /// have to be created (default: every client may do everything).
+    /// Sets the access list of the items, of claims, and of the queue's node and its ancestors if
+    /// they have to be created (default: every client may do everything).
     pub fn acls(mut self, acls: Acls) -> Self {
         self.acls = acls;
         self
     }
 
-    /// The data of the znodes that claim an item, for others to see: by convention the name of the
-    /// taker.
+    /// Sets the data of the znodes that claim an item: by convention the name of the taker.
     pub fn data(mut self, data: impl Into<Bytes>) -> Self {
         self.data = data.into();
         self
     }
 
-    /// Takes the first item; waits for one while there is none. Lost connections and expired sessions
-    /// do not end the wait.
+    /// Takes the first item, and waits for one while there is none. Lost connections and expired
+    /// sessions do not end the wait.
     ///
-    /// **At most once**: an item that this returns no other taker gets. It was deleted before, so an
-    /// item whose taker fails after that is done by none: see [`Queue::claim`].
+    /// **At most once**: no other taker gets an item that this returns. The item is deleted before,
+    /// so if the taker then fails, no taker does the item: see [`Queue::claim`].
     ///
-    /// Cancel safe: no item is lost by dropping the future. If the deletion of one is on its way then,
-    /// the handle keeps the item, once it is known to be taken, for the next take of it or of a clone.
-    /// It goes with the last of the handles: take until [`Queue::try_take`] finds nothing before that.
+    /// Cancel safe: dropping the future loses no item. If a deletion is on its way then, the handle
+    /// keeps the item, once it is known to be taken, for its next take, or that of a clone. It is
+    /// lost with the last of the handles: before that, take until [`Queue::try_take`] finds
+    /// nothing.
     ///
     /// # Errors
     ///
-    /// [`TakeError::Unknown`] with the item if it is gone, and the reply to its deletion was lost: this
-    /// client has taken it, or another one. The other errors are of what waiting does not repair.
+    /// [`TakeError::Unknown`] with the item if it is gone, and the reply to its deletion was lost:
+    /// this client has taken it, or another one. For the other errors, waiting does not repair
+    /// them.
     pub async fn take(&self) -> Result<QueueItem, TakeError> {
         let (meter, mut span) = (TakeMeter::start("take"), self.span("take"));
         loop {
@@ -107,8 +109,8 @@ impl Queue {
         }
     }
 
-    /// Takes the first item, or finds that there is none: then `None`. A queue may be found empty that
-    /// has just got an item, since servers lag. Without a connection this waits for one.
+    /// Takes the first item; `None` if there is none. Servers may be behind, so a queue that has
+    /// just got an item may look empty. Without a connection this waits for one.
     ///
     /// Cancel safe, as [`Queue::take`].
     ///
@@ -121,10 +123,10 @@ impl Queue {
         told((&meter, &mut span), WhenEmpty::GiveUp, taken)
     }
 
-    /// Takes the first item, waiting for one until the deadline has passed: then `None`.
+    /// Takes the first item, and waits for one until the deadline at most; then returns `None`.
     ///
-    /// Cancel safe, as [`Queue::take`]; what is on its way at the deadline is treated as if the future
-    /// was dropped.
+    /// Cancel safe, as [`Queue::take`]; a deletion on its way at the deadline is handled as if the
+    /// future was dropped.
     ///
     /// # Errors
     ///
@@ -136,14 +138,14 @@ impl Queue {
         }
     }
 
-    /// Claims the first item that is not claimed; waits for one while there is none.
+    /// Claims the first item that is not claimed, and waits for one while there is none.
     ///
-    /// **At least once**: the item stays in the queue, in its place, until [`Claimed::done`] deletes it
-    /// together with the claim. If this client fails before, or its session ends, another taker has it
-    /// next. As long as the claim stands a server refuses to delete the item for any other taker, those
-    /// of other libraries included; and takers of this one pass it over.
+    /// **At least once**: the item stays in the queue, in its place, until [`Claimed::done`]
+    /// deletes it together with the claim. If this client fails before, or its session ends,
+    /// another taker gets it next. While the claim stands, a server refuses to delete the item for
+    /// any other taker, those of other libraries included; takers of this library pass it over.
     ///
-    /// Items that were put with [`Queue::put_ephemeral`] cannot be claimed, and are passed over.
+    /// Items of [`Queue::put_ephemeral`] cannot be claimed, and are passed over.
     ///
     /// Cancel safe: the claim is given up.
     ///
@@ -160,7 +162,7 @@ impl Queue {
         }
     }
 
-    /// Claims the first item that is not claimed, or finds that there is none: then `None`.
+    /// Claims the first item that is not claimed; `None` if there is none.
     ///
     /// Cancel safe: the claim is given up.
     ///
@@ -173,18 +175,19 @@ impl Queue {
         told((&meter, &mut span), WhenEmpty::GiveUp, claimed)
     }
 
-    /// Claims the first item, has it done, and deletes it then: at least once, as [`Queue::claim`].
+    /// Claims the first item, runs `work` on it, and then deletes it: at least once, as
+    /// [`Queue::claim`].
     ///
     /// If `work` fails, the item is given back, in its place, before its error is returned. If the
-    /// claim is lost meanwhile, `work` goes on: it is told by [`Claimed::lost`] only where it asks, and
-    /// another taker may do the item at the same time.
+    /// claim is lost meanwhile, `work` goes on: [`Claimed::lost`] reports the loss only if `work`
+    /// calls it, and another taker may do the item at the same time.
     ///
     /// Cancel safe if `work` is: the item is given back.
     ///
     /// # Errors
     ///
-    /// Those of [`Queue::claim`]; that of `work` inside; and [`ClaimLost`] where the item was done, but
-    /// is in the queue still, or was done by another taker, too.
+    /// Those of [`Queue::claim`]; that of `work` inside; and [`ClaimLost`] if the item was done,
+    /// but is still in the queue, or was done by another taker, too.
     pub async fn take_with<T, E>(
         &self,
         work: impl AsyncFnOnce(&mut Claimed) -> Result<T, E>,
@@ -200,7 +203,7 @@ impl Queue {
         })
     }
 
-    /// Reads the first item that is not claimed, and leaves it where it is; `None` if there is none.
+    /// Reads the first item that is not claimed, and leaves it there; `None` if there is none.
     ///
     /// Cancel safe: it changes nothing.
     ///
@@ -215,7 +218,7 @@ impl Queue {
         }
     }
 
-    /// Counts the items, the claimed ones included: one list of them all.
+    /// Counts the items, claimed ones included, by one list of them all.
     ///
     /// Cancel safe: it changes nothing.
     ///
@@ -230,7 +233,7 @@ impl Queue {
         }
     }
 
-    /// Whether the queue has no items, as [`Queue::len`].
+    /// Returns whether the queue has no items, by [`Queue::len`].
     ///
     /// # Errors
     ///
@@ -259,7 +262,7 @@ impl Queue {
         let mut taking = self.begin(Purpose::Claim, when_empty)?;
         match poll_fn(|cx| taking.poll(cx)).await {
             Said::Claimed(item) => Ok(Some(Claimed::new(item, taking))),
-            // Its session ended before it was told.
+            // Its session ended before the caller was told.
             Said::Ended(TakerEnd::ClaimLost | TakerEnd::Withdrawn) => Ok(None),
             said => said.outcome().map(|_| None),
         }
@@ -269,7 +272,7 @@ impl Queue {
         let path = self.path.parse();
         let path: ZnodePath =
             path.map_err(|error| TakeError::InvalidPath { path: self.path.clone(), error })?;
-        // Its claims are beside the items, and hinder no deletion; a list does not show them.
+        // Its claims are beside the items, do not prevent deletions, and are not in the list.
         if self.format == QueueFormat::kazoo() && self.path.ends_with("/entries") {
             return Err(TakeError::Failed(TakerFailure::Sibling(SiblingQueue::KazooLocking)));
         }
@@ -282,7 +285,7 @@ impl Queue {
     }
 }
 
-/// Tells what a take has come to; one that waits goes on where it has found nothing.
+/// Reports the outcome of a take. A take that waits goes on if it has found nothing.
 fn told<T>(
     (meter, span): (&TakeMeter, &mut OperationSpan),
     when_empty: WhenEmpty,

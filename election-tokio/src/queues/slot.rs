@@ -1,4 +1,4 @@
-//! What a take has come to, on its way from the machine to the future, which is not lost.
+//! Hands the outcome of a take from the machine to the future, without losing it.
 
 use core::task::{Context, Poll, Waker};
 use std::collections::VecDeque;
@@ -11,20 +11,20 @@ use super::error::TakeError;
 use super::item::{Data, QueueItem};
 use super::kept::Kept;
 
-/// What a machine says.
+/// An outcome of the machine.
 #[derive(Debug)]
 pub(super) enum Said {
     Claimed(QueueItem),
     Ended(TakerEnd<Data>),
     ClientEnded {
         end: SessionEnd,
-        /// An item whose deletion was not answered.
+        /// An item with a deletion that was not answered.
         in_doubt: Option<QueueItem>,
     },
 }
 
 impl Said {
-    /// What has become of a take.
+    /// Returns the outcome for the future.
     pub(super) fn outcome(self) -> Result<Option<QueueItem>, TakeError> {
         match self {
             Self::Ended(TakerEnd::Taken(item) | TakerEnd::Peeked(item)) => {
@@ -38,7 +38,7 @@ impl Said {
         }
     }
 
-    /// What has to be told, although the future that waited for it was dropped.
+    /// Returns an outcome that must not be lost, although the future was dropped.
     pub(super) fn left_over(self) -> Option<Result<QueueItem, TakeError>> {
         match self.outcome() {
             Ok(item) => item.map(Ok),
@@ -48,8 +48,8 @@ impl Said {
     }
 }
 
-/// What a machine has said, for a future that may have gone. Its lock is held for single steps, under
-/// which nothing of a user's runs.
+/// Outcomes of a machine, for a future that may have gone. Its lock is held only for single steps,
+/// in which no user code runs.
 #[derive(Debug, Default)]
 pub(super) struct Slot(Mutex<SlotState>);
 
@@ -89,7 +89,7 @@ impl Slot {
     }
 
     pub(super) fn poll(&self, cx: &Context<'_>) -> Poll<Said> {
-        // Cloned outside of the lock, and what it replaces is dropped there, too.
+        // The waker is cloned outside of the lock, and the replaced one is dropped there, too.
         let waker = cx.waker().clone();
         let mut state = self.lock();
         if let Some(said) = state.said.pop_front() {
@@ -101,7 +101,7 @@ impl Slot {
         Poll::Pending
     }
 
-    /// What was said, and not heard; what is said from now on goes to the handle.
+    /// Returns the outcomes that the future has not taken; later ones go to the handle.
     pub(super) fn leave(&self) -> VecDeque<Said> {
         let mut state = self.lock();
         state.hearer = Hearer::Gone;

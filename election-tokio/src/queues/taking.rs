@@ -1,4 +1,4 @@
-//! One take: a machine from its first request to its end.
+//! A take: a machine from its first request to its end.
 
 use core::task::{Context, Poll, Waker};
 use std::sync::Arc;
@@ -44,12 +44,12 @@ impl Taking {
         self.number
     }
 
-    /// What it says next.
+    /// Returns its next outcome.
     pub(super) fn poll(&mut self, cx: &Context<'_>) -> Poll<Said> {
         self.slot.poll(cx)
     }
 
-    /// The claim that it holds is done.
+    /// Notes that the claim that it holds is done.
     pub(super) fn finish(&self) {
         self.verdict.finish();
         self.withdraw();

@@ -7,7 +7,7 @@ use zk_session::{DigestMd5, Secret, ServerAddress, ServerProof};
 
 use super::{SaslError, SaslMechanism, SaslStep, SaslStepping};
 
-/// The server has the first word, and the last one: it proves that it knows the password, too.
+/// The server begins and ends the exchange: it proves that it knows the password, too.
 impl SaslMechanism for DigestMd5 {
     fn begin(&self, _: &ServerAddress) -> SaslStepping {
         let user = self.clone();

@@ -11,27 +11,28 @@ use zk_session::{SaslFailure, Secret, ServerAddress};
 
 use super::{SaslError, SaslMechanism, SaslStep, SaslStepping};
 
-/// In the server's offer, and alone in the client's answer: bytes go on as they are.
+/// A flag in the server's offer, and the only one in the client's answer: bytes stay as they are.
 const NO_SECURITY_LAYER: u8 = 1;
 
 /// Kerberos: the mechanism GSSAPI, with the ticket in the default credentials cache (`kinit`, or a
 /// client keytab in `KRB5_CLIENT_KTNAME`).
 ///
-/// Calls of the library run on tokio's threads for blocking work: they may ask the key distribution
-/// centre. A step that fails there, for want of a ticket say, is tried again on the next connection.
+/// Calls of the library run on tokio's threads for blocking work, because they may ask the key
+/// distribution centre. A step that fails there, for example without a ticket, is tried again on
+/// the next connection.
 #[derive(Clone, Debug, Default)]
 pub struct Gssapi {
     server_principal: Option<String>,
 }
 
 impl Gssapi {
-    /// Servers are `zookeeper/HOST`, where HOST is as in the connect string, or what the library
-    /// makes of it.
+    /// Uses the principals `zookeeper/HOST` for servers. HOST is that of the connect string, or
+    /// what the library makes of it.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Servers are this principal, whichever they are: `zookeeper/zk.example.com@EXAMPLE.COM`.
+    /// Uses this principal for all servers: `zookeeper/zk.example.com@EXAMPLE.COM`.
     #[must_use]
     pub fn server_principal(mut self, principal: impl Into<String>) -> Self {
         self.server_principal = Some(principal.into());
@@ -63,7 +64,7 @@ fn initiate(name: &str, kind: Oid<'static>) -> Result<SaslStep, SaslError> {
     Ok(send(context, token.as_deref().unwrap_or_default()))
 }
 
-/// The context is established by as many tokens as it takes; then comes the server's offer.
+/// Sends the next token of the context, as many as it takes; then comes the server's offer.
 fn send(mut context: ClientCtx, token: &[u8]) -> SaslStep {
     SaslStep::send(Secret::new(token), move |answer| {
         blocking(move || {
@@ -78,7 +79,7 @@ fn send(mut context: ClientCtx, token: &[u8]) -> SaslStep {
 
 fn decline_layers(mut context: ClientCtx, offer: &[u8]) -> Result<SaslStep, SaslError> {
     let flags = context.flags().map_err(unavailable)?;
-    // The last token is confirmed by anybody: the server has to have proved itself before.
+    // Any server confirms the last token, so the server has to prove itself before.
     if !flags.contains(CtxFlags::GSS_C_MUTUAL_FLAG) {
         return Err(SaslFailure::ServerUnproved.into());
     }
@@ -95,7 +96,7 @@ fn unavailable(error: Error) -> SaslError {
     SaslError::Unavailable(io::Error::other(error.to_string()))
 }
 
-/// The library does not take the server's token.
+/// Makes an error of a token that the library refuses.
 fn foreign(error: Error) -> SaslError {
     debug!(%error, "the server's token was not accepted");
     SaslFailure::Challenge.into()

@@ -1,4 +1,4 @@
-//! Holding a permit: until when, and what may be done by it.
+//! Holding a permit: its lease, and what its holder may do.
 
 use core::future::Future;
 use core::time::Duration;
@@ -12,16 +12,20 @@ use crate::client::TransactionError;
 use crate::held::{GuardedTransaction, Held, Tenure};
 use crate::lock::{Acquisition, LockLost, ReleaseError};
 
-/// A permit of a semaphore that is held, for as long as it is valid.
+/// A permit of a semaphore, held for as long as it is valid.
 ///
-/// Nothing that runs on one machine can know for sure that no other machine has got its permit by the
-/// time its next write arrives. What is promised: no more *effective* holders than there are permits when
-/// writes go through [`Permit::transaction`]; no more that *believe* themselves to hold one as long as
-/// clocks run at rates that differ by less than the lease margin, under whatever failures the
-/// [grade](crate::LeaseGrade) of the lease covers: by default, all of the ensemble and its network.
+/// No process can know for sure that no other machine has got its permit by the time its next write
+/// arrives. This is promised:
+///
+/// - There are no more *effective* holders than permits if writes go through
+///   [`Permit::transaction`].
+/// - No more holders *believe* that they hold a permit than there are permits, as long as the
+///   speeds of clocks differ by less than the lease margin, under all failures that the
+///   [grade](crate::LeaseGrade) of the lease covers: by default, all failures of the ensemble and
+///   its network.
 ///
 /// Dropping it releases the permit in the background: the next contender gets it once the znode is
-/// deleted, or, while no server is in reach, once the session is over. End the work first.
+/// deleted, or, if no server is in reach, once the session is over. End the work first.
 #[derive(Debug)]
 #[must_use = "a permit that is dropped is released"]
 pub struct Permit {
@@ -40,69 +44,71 @@ impl Permit {
         Self { held: Held { client, path, tenure }, acquisition }
     }
 
-    /// The fencing token: the `czxid` of the permit's znode, which no other permit has.
+    /// Returns the fencing token: the `czxid` of the permit's znode, which no other permit has.
     ///
-    /// With one permit, it is that of a lock: let the systems that are written to refuse smaller ones.
-    /// With several, holders of smaller and greater tokens hold at the same time, so a system that is
-    /// written to by all of them cannot refuse by it; a place that is the permit's own can.
+    /// With one permit, it is like that of a lock: let systems refuse smaller ones. With several,
+    /// holders of smaller and greater tokens hold at the same time, so a system that all of them
+    /// write to cannot refuse by it; a place that only this permit writes to can.
     pub fn token(&self) -> Token {
         self.held.tenure.token
     }
 
-    /// The name of the znode by which the permit is held, below `leases`.
+    /// Returns the name of the znode by which the permit is held, below `leases`.
     pub fn znode(&self) -> &CandidateName {
         &self.held.tenure.znode
     }
 
-    /// Whether the permit is held at this moment, as far as can be known here: it was not lost, and the
-    /// lease deadline lies ahead. Asks the clock first, so a process that was paused reads "no" before
-    /// anything else has noticed. Takes no lock of the process and does no IO.
+    /// Returns whether the permit is held at this moment, as far as can be known here: it was not
+    /// lost, and the lease deadline lies ahead. It reads the clock first, so a process that was
+    /// paused gets `false` before anything else has noticed. It takes no lock of the process and
+    /// does no IO.
     pub fn is_valid(&self) -> bool {
         self.held.is_valid()
     }
 
-    /// Until when no other client can get this permit, if nothing more is heard from a server; it moves on
-    /// with every proof. `None` if the permit was lost or the deadline has passed.
+    /// Returns the lease deadline: no other client can get this permit before it, if no server says
+    /// anything more. It moves on with every proof. `None` if the permit was lost or the deadline
+    /// has passed.
     ///
-    /// This is on tokio's clock, which may stand still while the machine sleeps; ask [`Permit::is_valid`]
-    /// before acting.
+    /// It is a moment of tokio's clock, which may stand still while the machine sleeps. Call
+    /// [`Permit::is_valid`] before each act.
     pub fn valid_until(&self) -> Option<Instant> {
         self.held.valid_until()
     }
 
-    /// How long no other client can get this permit, if nothing more is heard from a server. Zero once it
-    /// was lost or the deadline has passed.
+    /// Returns the time to [`Permit::valid_until`]: no other client can get this permit before it
+    /// has passed. Zero once it was lost or the deadline has passed.
     pub fn remaining(&self) -> Duration {
         self.held.remaining()
     }
 
-    /// Waits until the permit is lost, and tells why.
+    /// Waits until the permit is lost, and returns why.
     ///
     /// Cancel safe: dropping the future changes nothing.
     pub async fn lost(&self) -> LockLost {
         self.held.lost().await
     }
 
-    /// Runs `work` for as long as the permit is held. `work` is dropped, at an await point of its own,
-    /// when the permit is lost.
+    /// Runs `work` while the permit is held. When the permit is lost, it drops `work`, at an await
+    /// point.
     ///
     /// Cancel safe if `work` is.
     ///
     /// # Errors
     ///
-    /// Why the permit was lost, if `work` was dropped.
+    /// The reason of the loss, if `work` was dropped.
     pub async fn guard<F: Future>(&self, work: F) -> Result<F::Output, LockLost> {
         self.held.guard(work).await
     }
 
-    /// Starts a transaction that is applied only while the permit's znode stands, and is not even sent
-    /// once the permit was lost.
+    /// Starts a transaction that is applied only while the permit's znode stands. It is not even
+    /// sent once the permit was lost.
     pub fn transaction(&self) -> GuardedTransaction {
         self.held.transaction()
     }
 
-    /// Asks the ensemble whether the permit is held. Success says that at some moment between the call and
-    /// the reply a quorum agreed that it was; what is the case after that moment it does not say.
+    /// Asks the ensemble whether the permit is held. Success means that a quorum agreed at some
+    /// moment between the call and the reply. It says nothing of the time after that moment.
     ///
     /// Cancel safe: it changes nothing.
     ///
@@ -114,15 +120,15 @@ impl Permit {
         self.transaction().commit().await.map(drop)
     }
 
-    /// Releases the permit: it is not held from this call on. Then waits until the znode is gone, upon
-    /// which the next contender gets a permit.
+    /// Releases the permit: it is not held from this call on. Then waits until the znode is gone;
+    /// the next contender then gets a permit.
     ///
     /// Cancel safe: the permit is released with the call, whether or not the future is dropped.
     ///
     /// # Errors
     ///
-    /// [`ReleaseError::Unconfirmed`] if the client ended first: the znode may outlive this call by at most
-    /// the session timeout. [`ReleaseError::AlreadyLost`] if there was nothing left to release.
+    /// [`ReleaseError::Unconfirmed`] if the client ended first: the znode may remain for at most
+    /// the session timeout. [`ReleaseError::AlreadyLost`] if the permit had been lost before.
     pub async fn release(self) -> Result<Departure, ReleaseError> {
         let Self { mut acquisition, .. } = self;
         acquisition.withdraw();

@@ -1,4 +1,4 @@
-//! Servers that a file lists.
+//! Lists of servers in a file.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -8,14 +8,15 @@ use zk_session::{ConnectString, ServerAddress};
 
 use super::{Locating, ServerSource};
 
-/// More than any list of servers is long; a path to something endless must not take the memory.
+/// The most bytes to read, more than any list of servers needs: an endless file must not fill the
+/// memory.
 const LONGEST: u64 = 1024 * 1024;
 
-/// A file that lists the servers, read anew each time: its writer had better replace it in
-/// one step, by renaming.
+/// A file with the list of servers, read anew each time. Its writer should replace it in one step,
+/// by renaming.
 ///
-/// Each line holds one server, or several as in a connect string: `host[:port][,host[:port]…]`. What
-/// follows a `#` is a comment. A chroot does not belong there: it is the client's.
+/// Each line has one server, or several as in a connect string: `host[:port][,host[:port]…]`. A
+/// comment begins with `#`. A chroot does not belong there: it is the client's.
 ///
 /// ```
 /// use election_tokio::{source::ServerFile, Client};
@@ -28,7 +29,7 @@ pub struct ServerFile {
 }
 
 impl ServerFile {
-    /// The file at this path. It need not exist yet.
+    /// Names the file at this path. It need not exist yet.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into() }
     }

@@ -1,4 +1,4 @@
-//! Servers that DNS lists.
+//! Lists of servers in DNS.
 
 use core::fmt;
 use core::net::SocketAddr;
@@ -15,10 +15,10 @@ use super::{Locating, ServerSource};
 
 /// The servers of a DNS service record, such as `_zookeeper._tcp.example.com`.
 ///
-/// All of its targets count alike: priorities and weights are not looked at, since any member of an
+/// All of its targets count alike. Priorities and weights are ignored, because any member of an
 /// ensemble serves as well as the others. Records are kept for their time to live, so asking again
-/// before costs no packet. The targets' addresses are resolved by the
-/// [`Connector`](crate::transport::Connector), for each attempt anew.
+/// before costs no packet. The [`Connector`](crate::transport::Connector) resolves the targets'
+/// addresses, for each attempt anew.
 #[derive(Clone)]
 pub struct SrvRecords {
     name: String,
@@ -26,8 +26,8 @@ pub struct SrvRecords {
 }
 
 impl SrvRecords {
-    /// The service record of this name, as the system's resolvers know it (`/etc/resolv.conf`,
-    /// where there is one). A name that ends with a dot is not completed by search domains.
+    /// Names a service record, as the system's resolvers know it (`/etc/resolv.conf`, if there is
+    /// one). Search domains do not complete a name that ends with a dot.
     ///
     /// # Errors
     ///
@@ -38,12 +38,12 @@ impl SrvRecords {
         Ok(Self { name: name.into(), resolver })
     }
 
-    /// The service record of this name, as this DNS server knows it: a service registry with a
-    /// port of its own, for instance.
+    /// Names a service record, as this DNS server knows it: for example, a service registry with a
+    /// port of its own.
     ///
     /// # Errors
     ///
-    /// If there can be no resolver.
+    /// If no resolver can be made.
     pub fn known_to(server: SocketAddr, name: impl Into<String>) -> io::Result<Self> {
         let mut named = NameServerConfig::udp_and_tcp(server.ip());
         for connection in &mut named.connections {
@@ -62,7 +62,7 @@ impl ServerSource for SrvRecords {
             let named = |error| io::Error::other(format!("{}: {error}", self.name));
             let lookup = self.resolver.srv_lookup(self.name.as_str()).await.map_err(named)?;
             let records = lookup.answers().iter().filter_map(|record| match &record.data {
-                // A lone dot says that the service is not offered (RFC 2782).
+                // A lone dot means that the service is not offered (RFC 2782).
                 RData::SRV(srv) if srv.port != 0 && !srv.target.is_root() => Some(srv),
                 _ => None,
             });
@@ -71,7 +71,7 @@ impl ServerSource for SrvRecords {
     }
 }
 
-/// Without the dot that says that a name is complete: not every resolver takes it.
+/// Returns the address without the dot that marks a complete name: not every resolver accepts it.
 fn address(srv: &SRV) -> ServerAddress {
     let host = srv.target.to_ascii();
     ServerAddress { host: host.trim_end_matches('.').to_owned(), port: srv.port }

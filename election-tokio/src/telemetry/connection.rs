@@ -1,4 +1,4 @@
-//! The connection and the session of a client, as they change.
+//! The connection and the session of a client, with their changes.
 
 use tokio::time::Instant;
 use tracing::field::Empty;
@@ -10,8 +10,8 @@ use super::journal::{Entry, Journal};
 use super::{CONNECTION, metrics};
 use crate::state::ConnectionState;
 
-/// The span of a client. It has no parent: it lasts as long as the client, which may be made on
-/// behalf of something short.
+/// Makes the span of a client. It has no parent: it lasts as long as the client, which may be made
+/// in a short-lived span.
 pub(crate) fn client_span(chroot: &str) -> Span {
     info_span!(
         target: CONNECTION,
@@ -22,7 +22,7 @@ pub(crate) fn client_span(chroot: &str) -> Span {
     )
 }
 
-/// Sees each state of a client's connection.
+/// Observes each state of a client's connection.
 #[derive(Debug)]
 pub(crate) struct ConnectionObserver {
     state: &'static str,
@@ -38,7 +38,7 @@ impl ConnectionObserver {
         Self { state, session: None, failures: 0, suspended_at: None }
     }
 
-    /// Takes in the state after an event; it may be the same as before.
+    /// Takes in the state after an event; it may be unchanged.
     pub(crate) fn observe(&mut self, state: &ConnectionState, journal: &mut Journal) {
         let (left, entered) = (self.state, name(state));
         let has_entered = left != entered;
@@ -88,14 +88,14 @@ impl ConnectionObserver {
     }
 }
 
-/// With the client, outside of its lock.
+/// Runs with the drop of the client, outside of its lock.
 impl Drop for ConnectionObserver {
     fn drop(&mut self) {
         metrics::state_ended(self.state);
     }
 }
 
-/// What became of a session that was in doubt.
+/// Names what happened to a session that was in doubt.
 fn outcome(state: &ConnectionState, suspended: Option<SessionId>) -> &'static str {
     match state {
         ConnectionState::Connected { session, .. } if Some(*session) == suspended => "resumed",

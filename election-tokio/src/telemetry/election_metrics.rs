@@ -1,4 +1,4 @@
-//! The metrics of elections, and the label that tells one election's from another's.
+//! The metrics of elections, and the label that distinguishes elections.
 
 use core::time::Duration;
 use std::collections::BTreeSet;
@@ -53,24 +53,24 @@ pub(super) fn describe() {
     }
 }
 
-/// The value of the label `election`, if the user wants one.
+/// The value of the label `election`, if the user sets one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ElectionLabel(Option<&'static str>);
 
-/// So many values has the label in one process at most, besides [`OTHER`].
+/// The most values of the label in one process, besides [`OTHER`].
 const MOST_LABELS: usize = 64;
 /// The longest value, in bytes.
 const LONGEST_LABEL: usize = 64;
-/// The value for what is beyond that.
+/// The value beyond these limits.
 const OTHER: &str = "other";
 
-/// The values so far. They live as long as the process, and are few.
+/// The values so far. They are few, and live as long as the process.
 static LABELS: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
 
 impl ElectionLabel {
     pub(crate) const NONE: Self = Self(None);
 
-    /// This value, if it is one of the first that the process uses.
+    /// Makes the label with this value, if it is one of the first that the process uses.
     pub(crate) fn new(value: &str) -> Self {
         if value.is_empty() || value.len() > LONGEST_LABEL {
             return Self(Some(OTHER));

@@ -1,11 +1,11 @@
-//! What an election told in numbers, beside its leaderships.
+//! Measurements of an election, beside its leaderships.
 
 use core::time::Duration;
 
 use super::election_metrics::{self, ElectionLabel};
 use super::seen::{AfterSuspension, SeenBy};
 
-/// Something of an election that is measured.
+/// A measurement of an election.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ElectionFigure {
     pub(crate) label: ElectionLabel,
@@ -14,9 +14,9 @@ pub(crate) struct ElectionFigure {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Figure {
-    /// It knows of no leader from here on.
+    /// No leader is known from here on.
     LeaderlessBegan(SeenBy),
-    /// It knows of one again, after so long; or it is over, and is not to be measured.
+    /// A leader is known again, after this time; or the observation ended, and is not measured.
     LeaderlessEnded(SeenBy, Option<Duration>),
     /// It waits behind a znode that takes a human to remove.
     BlockedBegan,
@@ -24,11 +24,11 @@ pub(crate) enum Figure {
     BlockedEnded,
     /// From the end of the predecessor, as it was told, to being elected.
     TookOver(Duration),
-    /// A leader was suspended for so long.
+    /// A leader was suspended for this time.
     SuspensionEnded(Duration, AfterSuspension),
     /// The reply to the create of a candidate was lost.
     AmbiguousCreate,
-    /// A candidate of its own that was left over is deleted.
+    /// The nominee deletes a left-over candidate of its own.
     GhostRemoved,
 }
 

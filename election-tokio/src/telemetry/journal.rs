@@ -1,5 +1,5 @@
-//! What is to be told of what happened under the hub's lock, once the lock is released: a subscriber
-//! or a recorder may run anything, a call on the same client included.
+//! Reports of what happened under the hub's lock, made once the lock is released: a subscriber or a
+//! recorder may run anything, even a call on the same client.
 
 use core::time::Duration;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use super::{BLOCKED, CONNECTION, ELECTION, Outcome, metrics};
 use crate::error::SharedError;
 use crate::state::ConnectFailure;
 
-/// What happened, oldest first.
+/// Entries, oldest first.
 #[derive(Debug, Default)]
 pub(crate) struct Journal(Vec<Entry>);
 
@@ -41,7 +41,7 @@ impl Journal {
         self.0.len()
     }
 
-    /// Tells it all. No lock may be held.
+    /// Reports all entries. The caller must not hold a lock.
     pub(crate) fn tell(&mut self, client: &Span) {
         for entry in self.0.drain(..) {
             entry.tell(client);
@@ -49,7 +49,7 @@ impl Journal {
     }
 }
 
-/// Something that happened.
+/// An event to report.
 #[derive(Debug)]
 pub(crate) enum Entry {
     Connected {
@@ -81,11 +81,11 @@ pub(crate) enum Entry {
     NoServers {
         reason: SharedError,
     },
-    /// Lines like the next one were not told, since there were too many of them.
+    /// Lines like the next one were left out, since there were too many of them.
     LeftOut {
         count: u32,
     },
-    /// The connection left a state for another one, by their names.
+    /// The connection changed its state, by these names.
     StateEntered {
         left: &'static str,
         entered: &'static str,
@@ -103,7 +103,7 @@ pub(crate) enum Entry {
     Election(Box<ElectionEntry>),
     Lock(Box<LockEntry>),
     ElectionFigure(ElectionFigure),
-    /// A connection was lost for so long, and this became of the session.
+    /// A connection was lost for this time, with this outcome for the session.
     SuspensionEnded {
         outcome: &'static str,
         lasted: Duration,
@@ -115,7 +115,7 @@ pub(crate) enum Entry {
     },
 }
 
-/// Something that happened to a nomination.
+/// An event of a nomination.
 #[derive(Debug)]
 pub(crate) struct ElectionEntry {
     pub(crate) site: Arc<Site>,
@@ -134,7 +134,7 @@ pub(crate) struct ElectionEntry {
 pub(crate) enum InElection {
     Noticed(Notice),
     Elected(Token),
-    /// It is promoted, and the leader before it has not said that it ended.
+    /// It is promoted, and the leader before it has not confirmed that it ended.
     AwaitingLockDelay,
     LeaseOutOfReach(LeaseOutlook),
     FewNumbersLeft(u32),
@@ -266,7 +266,7 @@ impl ElectionEntry {
         let candidate = candidate.as_deref();
         let session = session.map(display::<SessionId>);
         match notice {
-            // It is told once the lease is proved.
+            // This is reported once the lease is proved.
             Notice::Elected(_) => {}
             Notice::Following => debug!(
                 target: ELECTION, election, %nominee, candidate, session, %zxid, "following"

@@ -1,4 +1,4 @@
-//! What locks have to tell to subscribers.
+//! Reports of locks to subscribers.
 
 use core::time::Duration;
 use std::sync::Arc;
@@ -11,14 +11,14 @@ use zk_session::LeaseOutlook;
 use super::{LOCK, LOCK_BLOCKED, metrics};
 use crate::lock::LockLost;
 
-/// Something that happened to a contender for a lock.
+/// An event of a contender for a lock.
 #[derive(Debug)]
 pub(crate) struct LockEntry {
     pub(crate) site: Arc<Site>,
     pub(crate) id: NomineeId,
     pub(crate) znode: Option<CandidateName>,
     pub(crate) behind: Option<CandidateName>,
-    /// What it contends for, as metrics call it.
+    /// The name for metrics of what it contends for.
     pub(crate) kind: &'static str,
     /// A sequential child of another format.
     pub(crate) foreign: Option<Box<str>>,
@@ -71,7 +71,7 @@ impl LockEntry {
         let behind = behind.as_ref().map(CandidateName::text);
         let behind = behind.as_deref();
         match notice {
-            // It is told once the lease is proved.
+            // This is reported once the lease is proved.
             LockNotice::Acquired(_) => {}
             LockNotice::Waiting => debug!(target: LOCK, lock, %id, znode, behind, "waits"),
             LockNotice::WaitingUnwatched => warn!(

@@ -32,8 +32,8 @@ const HELD: &str = "zk_lock_held";
 const WAIT_DURATION: &str = "zk_lock_wait_duration_seconds";
 const HELD_DURATION: &str = "zk_lock_held_duration_seconds";
 
-/// Tells the recorder of this process what each metric of this crate means, and its unit. For
-/// recorders that show descriptions; call it once, after the recorder is installed.
+/// Describes each metric of this crate, with its unit, to the recorder of this process. Call it
+/// once, after the recorder is installed, for recorders that show descriptions.
 ///
 /// With the feature `metrics`.
 pub fn describe_metrics() {
@@ -86,7 +86,7 @@ pub fn describe_metrics() {
     );
 }
 
-/// Counts one request of a caller, and takes its time.
+/// Counts a caller's request, and measures its time.
 #[derive(Debug)]
 pub(crate) struct RequestMeter {
     operation: OpCode,
@@ -121,13 +121,13 @@ fn state_begun(state: &'static str) {
     gauge!(CONNECTIONS, "state" => state).increment(1);
 }
 
-/// A client's connection has left a state for another one.
+/// Records that a client's connection has changed its state.
 pub(crate) fn state_entered(left: &'static str, entered: &'static str) {
     state_ended(left);
     state_begun(entered);
 }
 
-/// A client is gone, with its connection in this state.
+/// Records that a client is gone, with its connection in this state.
 pub(crate) fn state_ended(state: &'static str) {
     gauge!(CONNECTIONS, "state" => state).decrement(1);
 }
@@ -170,7 +170,7 @@ pub(crate) fn sent(bytes: usize) {
     counter!(BYTES_SENT).increment(widened(bytes));
 }
 
-/// These payloads, with the length before each.
+/// Records these payloads, with the length before each.
 pub(crate) fn received(frames: &[Frames]) {
     let bytes = frames.iter().map(|frames| widened(frames.sent_len())).sum();
     counter!(BYTES_RECEIVED).increment(bytes);
@@ -192,12 +192,12 @@ pub(crate) fn session_resumed() {
     counter!(RECONNECTS).increment(1);
 }
 
-/// A connection was lost for so long, and this became of the session.
+/// Records that a connection was lost for this time, with this outcome for the session.
 pub(crate) fn suspension_ended(outcome: &'static str, lasted: Duration) {
     histogram!(SUSPENDED_DURATION, "outcome" => outcome).record(lasted);
 }
 
-/// A timer of the session has gone off.
+/// Records that a timer of the session has fired.
 pub(crate) fn lease_remaining(remaining: Duration) {
     histogram!(LEASE_REMAINING).record(remaining);
 }

@@ -1,4 +1,4 @@
-//! What callers ask of barriers, queues and counters, from the asking to its end.
+//! Operations on barriers, queues and counters, from the call to the end.
 
 use core::future::Future;
 
@@ -8,7 +8,7 @@ use tracing::{Instrument as _, Level, Span, debug, debug_span};
 
 use super::{BARRIER, COUNTER, QUEUE};
 
-/// What is asked.
+/// The kind of an operation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Asked {
     Barrier,
@@ -16,14 +16,14 @@ pub(crate) enum Asked {
     Counter,
 }
 
-/// The span of one operation: a child of the caller's span, that follows from that of the client. The spans
-/// of the requests that the caller makes for it are its children. Nothing, if nobody listens.
+/// The span of an operation: a child of the caller's span, that follows from that of the client.
+/// The spans of its requests are its children. `None` without a subscriber.
 #[derive(Debug)]
 pub(crate) struct OperationSpan(Option<Box<(Asked, Span)>>);
 
 impl OperationSpan {
     pub(crate) fn open(asked: Asked, operation: &'static str, path: &str, client: &Span) -> Self {
-        // What `debug_span!` asks first: asked here, it spares the rest.
+        // `debug_span!` checks this first. Checking it here saves the rest.
         if Level::DEBUG > STATIC_MAX_LEVEL || Level::DEBUG > LevelFilter::current() {
             return Self(None);
         }
@@ -42,7 +42,7 @@ impl OperationSpan {
         Self((!span.is_disabled()).then(|| Box::new((asked, span))))
     }
 
-    /// Does `work` within it.
+    /// Runs `work` within the span.
     pub(crate) async fn within<F: Future>(&self, work: F) -> F::Output {
         match &self.0 {
             Some(open) => work.instrument(open.1.clone()).await,
@@ -50,7 +50,7 @@ impl OperationSpan {
         }
     }
 
-    /// It is over, in a way that has this name.
+    /// Records the end, with the name of its outcome.
     pub(crate) fn finished(&mut self, outcome: &'static str) {
         self.tell(outcome);
     }
@@ -69,7 +69,7 @@ impl OperationSpan {
     }
 }
 
-/// Its caller waits no longer.
+/// Records that the caller has stopped waiting.
 impl Drop for OperationSpan {
     fn drop(&mut self) {
         self.tell("given_up");

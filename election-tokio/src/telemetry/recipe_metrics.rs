@@ -1,4 +1,5 @@
-//! The metrics of barriers, queues and counters. All is recorded where the caller waits, without a lock.
+//! The metrics of barriers, queues and counters. All are recorded in the caller's task, without a
+//! lock.
 
 use core::time::Duration;
 
@@ -35,11 +36,11 @@ pub(super) fn describe() {
     }
 }
 
-/// Counts what comes of something that was asked of a barrier, also where the future is dropped.
+/// Counts the outcome of an operation on a barrier, even if the future is dropped.
 #[derive(Debug)]
 pub(crate) struct BarrierMeter {
     kind: &'static str,
-    /// `None` once that was counted.
+    /// `None` once the outcome was counted.
     started: Option<Instant>,
 }
 
@@ -48,7 +49,7 @@ impl BarrierMeter {
         Self { kind, started: Some(Instant::now()) }
     }
 
-    /// It is done, or failed in a way that has this name.
+    /// Records the end, with the name of the failure if it failed.
     pub(crate) fn finished(mut self, failed: Option<&'static str>) {
         let waited = self.started.take().map(|started| started.elapsed());
         let outcome = failed.unwrap_or("done");
@@ -71,7 +72,7 @@ pub(crate) fn items_put(count: usize, outcome: &'static str) {
     counter!(PUTS, "outcome" => outcome).increment(u64::try_from(count).unwrap_or(u64::MAX));
 }
 
-/// From the asking for an item.
+/// Measures from the call that asks for an item.
 #[derive(Debug)]
 pub(crate) struct TakeMeter {
     kind: &'static str,
@@ -93,7 +94,7 @@ impl TakeMeter {
     }
 }
 
-/// From the moment at which an item was claimed.
+/// Measures from the moment at which an item was claimed.
 #[derive(Debug)]
 pub(crate) struct ClaimMeter {
     began: Instant,

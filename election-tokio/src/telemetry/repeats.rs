@@ -1,4 +1,4 @@
-//! Limits lines that a server can have written without end, by the connections that it ends.
+//! Limits the lines that a server can cause without end, by ending connections.
 
 use core::time::Duration;
 
@@ -6,20 +6,20 @@ use zk_session::Instant;
 
 use super::{Entry, Journal};
 
-/// Lines that may follow each other at once.
+/// How many lines may follow each other at once.
 const BURST: u32 = 20;
-/// How long it takes until there may be one more.
+/// How long it takes until one more line is allowed.
 const PACE: Duration = Duration::from_secs(10);
 
-/// Tells so many lines of a kind, and of those beyond only the last one, late.
+/// Reports a number of lines of a kind, and of further ones only the last one, late.
 ///
-/// That one is told in any case: what was told last is how things are.
+/// That one is reported in any case, because the last report shows the present state.
 #[derive(Debug)]
 pub(crate) struct RepeatLimit {
     allowance: u32,
-    /// When the allowance was last added to.
+    /// When the allowance last grew.
     since: Instant,
-    /// In a box, which takes little where there is none.
+    /// In a box, so that `None` takes little memory.
     held_back: Option<Box<Entry>>,
     left_out: u32,
 }
@@ -29,7 +29,7 @@ impl RepeatLimit {
         Self { allowance: BURST, since: now, held_back: None, left_out: 0 }
     }
 
-    /// Notes this line, or holds it back. Gives back the line that is left out for it.
+    /// Notes this line, or holds it back. Returns the line that it replaces.
     pub(crate) fn note(
         &mut self,
         now: Instant,

@@ -1,4 +1,4 @@
-//! Requests of callers, from being sent to their outcome.
+//! Requests of callers, from sending to their outcome.
 
 use std::collections::BTreeMap;
 
@@ -10,10 +10,10 @@ use zk_session::{Failure, SubmitError};
 
 use super::REQUEST;
 
-/// Names a call; it is given again only after its reply came.
+/// The key of a call. It is used again only after its reply has come.
 pub(crate) type CallKey = usize;
 
-/// What became of a request.
+/// The outcome of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Answered,
@@ -35,12 +35,13 @@ impl Outcome {
     }
 }
 
-/// The spans of the calls that are under way, while somebody listens. Kept here, and not in the
-/// futures of the calls, they cost next to nothing while nobody does.
+/// The spans of the calls in flight, while there is a subscriber. They are kept here, and not in
+/// the futures of the calls, so they cost next to nothing without a subscriber.
 #[derive(Debug, Default)]
 pub(crate) struct RequestSpans(BTreeMap<CallKey, RequestSpan>);
 
-/// The span of one request. Its methods run what a subscriber does: not under the lock of the hub.
+/// The span of a request. Its methods run the subscriber's code, so do not call them under the lock
+/// of the hub.
 #[derive(Debug)]
 pub(crate) struct RequestSpan(Box<Span>);
 
@@ -60,13 +61,15 @@ impl RequestSpans {
 }
 
 impl RequestSpan {
-    /// Whether anybody may listen. What `debug_span!` asks first: asked here, it spares the rest.
+    /// Returns whether there may be a subscriber. `debug_span!` checks this first; checking it here
+    /// saves the rest.
     #[inline]
     pub(crate) fn may_be_heard() -> bool {
         Level::DEBUG <= STATIC_MAX_LEVEL && Level::DEBUG <= LevelFilter::current()
     }
 
-    /// A child of the caller's span, that follows from that of the client. `None` if nobody listens.
+    /// Opens a child of the caller's span, that follows from that of the client. `None` without a
+    /// subscriber.
     #[cold]
     pub(crate) fn open(operation: OpCode, path: &str, client: &Span) -> Option<Self> {
         let span = debug_span!(
@@ -81,7 +84,7 @@ impl RequestSpan {
         (!span.is_disabled()).then(|| Self(Box::new(span)))
     }
 
-    /// It was answered, or will not be.
+    /// Records the answer, or that there will be none.
     #[cold]
     pub(crate) fn finished(self, outcome: Result<Zxid, Failure>) {
         match outcome {
@@ -96,14 +99,14 @@ impl RequestSpan {
         }
     }
 
-    /// It was refused on this side.
+    /// Records that it was refused on this side.
     #[cold]
     pub(crate) fn not_sent(self, error: SubmitError) {
         self.0.record("error", display(error));
         debug!(target: REQUEST, parent: &*self.0, %error, "not sent");
     }
 
-    /// Its caller waits no longer.
+    /// Records that the caller has stopped waiting.
     #[cold]
     pub(crate) fn given_up(self) {
         debug!(target: REQUEST, parent: &*self.0, "given up");

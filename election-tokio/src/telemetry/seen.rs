@@ -1,13 +1,13 @@
-//! The words of what is measured of elections.
+//! The words of election metrics.
 
-/// What sees an election.
+/// The observer of an election.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SeenBy {
     Nominee,
     Observer,
 }
 
-/// What became of a leadership that was suspended.
+/// The outcome of a suspended leadership.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AfterSuspension {
     Resumed,

@@ -1,4 +1,4 @@
-//! From the options to what rustls takes.
+//! Turns the options into rustls' configuration.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use crate::error::SharedError;
 const FROM_1_2: &[&SupportedProtocolVersion] = &[&TLS13, &TLS12];
 const FROM_1_3: &[&SupportedProtocolVersion] = &[&TLS13];
 
-/// Makes configurations from the options, as often as is asked for.
+/// Makes configurations from the options, again and again.
 #[derive(Debug)]
 pub(super) struct Loader {
     provider: Arc<CryptoProvider>,
@@ -33,7 +33,7 @@ pub(super) struct Loader {
 
 #[derive(Debug)]
 enum Roots {
-    /// The platform's, which were read already: that is expensive.
+    /// Those of the platform, read once because that is expensive.
     Known(RootCertStore),
     Given(Vec<Pem>),
 }
@@ -92,7 +92,7 @@ impl Loader {
         Ok(config)
     }
 
-    /// Whether a configuration made later may be another one.
+    /// Returns whether a later configuration may differ.
     pub(super) fn reads_files(&self) -> bool {
         let is_file = |pem: &Pem| matches!(pem, Pem::File(_));
         let trusts_files = match &self.roots {
@@ -110,7 +110,7 @@ impl Loader {
         }
     }
 
-    /// Whom the certificate of the server at `host` has to be for.
+    /// Returns the name that the certificate of the server at `host` must have.
     pub(super) fn server_name(&self, host: &str) -> Result<ServerName<'static>, TlsError> {
         self.server_name.as_ref().map_or_else(|| server_name(host), |name| Ok(name.clone()))
     }
@@ -161,7 +161,8 @@ fn certified(
     })
 }
 
-/// What the process has installed, or else what this crate was built with.
+/// Returns the provider that the process has installed, or else the one that this crate was built
+/// with.
 fn provider() -> Result<Arc<CryptoProvider>, TlsError> {
     CryptoProvider::get_default()
         .cloned()

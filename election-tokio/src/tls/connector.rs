@@ -1,4 +1,4 @@
-//! TLS over whatever another connector opens.
+//! TLS over the transports of another connector.
 
 use core::fmt;
 use std::io;
@@ -16,15 +16,15 @@ use super::transport::TlsTransport;
 use crate::telemetry::CONNECTION;
 use crate::transport::{Connecting, Connector, Transport};
 
-/// Opens transports by another connector, and does the handshake of TLS on them.
+/// Opens transports by another connector, and makes the handshake of TLS on them.
 pub(crate) struct TlsConnector {
     below: Arc<dyn Connector>,
     loader: Arc<Loader>,
-    /// What was last made of the files.
+    /// The last configuration that was made of the files.
     config: Mutex<Arc<ClientConfig>>,
 }
 
-/// What a connection is to be made with.
+/// The configuration for the next connection.
 struct Current {
     config: Arc<ClientConfig>,
     outdated: Option<TlsError>,
@@ -42,8 +42,8 @@ impl TlsConnector {
         Ok(Self { below, loader: Arc::new(loader), config })
     }
 
-    /// Reads the files again, unless there are none. If that fails, the last good ones count: the
-    /// service goes on while somebody is in the middle of exchanging them.
+    /// Reads the files again, if there are any. If that fails it uses the last good ones, so the
+    /// service goes on while an operator exchanges the files.
     async fn current(&self) -> Current {
         if !self.loader.reads_files() {
             return Current { config: Arc::clone(&self.config()), outdated: None };

@@ -1,22 +1,22 @@
-//! What can be wrong with the options of TLS, before anything is sent.
+//! Errors in the options of TLS, found before anything is sent.
 
 use core::fmt;
 use std::path::PathBuf;
 
 use crate::error::SharedError;
 
-/// Options of TLS that cannot be used.
+/// Why options of TLS cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TlsError {
-    /// A file, or PEM that was given in memory.
+    /// A file, or PEM in memory.
     #[error("the {input}{origin}: {problem}")]
     Pem {
-        /// What it was to be.
+        /// Its purpose.
         input: TlsInput,
-        /// Where it came from.
+        /// Its origin.
         origin: PemOrigin,
-        /// What is wrong with it.
+        /// The problem.
         #[source]
         problem: PemProblem,
     },
@@ -26,7 +26,7 @@ pub enum TlsError {
          together, the client's own certificate as the first of its chain"
     )]
     KeyMismatch,
-    /// The name that servers' certificates have to be for is none.
+    /// The name for servers' certificates is not a valid name.
     #[error("`{0}` can be in no certificate: give a host name or an IP address, without a port")]
     ServerName(String),
     /// The platform has no CA certificates.
@@ -36,21 +36,21 @@ pub enum TlsError {
         if .0.is_empty() { String::new() } else { format!(" ({})", .0) }
     )]
     NoPlatformCa(
-        /// What went wrong while they were looked for; empty if nothing did.
+        /// The failures while looking for them; empty if there were none.
         String,
     ),
-    /// There is no cryptography to do TLS with.
+    /// No cryptography for TLS is available.
     #[error(
         "no cryptography for TLS: build election-tokio with its feature `tls-ring` or \
          `tls-aws-lc-rs`, or install a default provider of rustls in the process first"
     )]
     NoProvider,
-    /// The provider of cryptography cannot do what is asked for.
+    /// The provider of cryptography does not support what is needed.
     #[error("the provider of cryptography that rustls uses does not fit: {0}")]
     UnsuitableProvider(#[source] SharedError),
 }
 
-/// What PEM is given for.
+/// The purpose of PEM.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum TlsInput {
@@ -72,13 +72,13 @@ impl fmt::Display for TlsInput {
     }
 }
 
-/// Where PEM comes from.
+/// The origin of PEM.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum PemOrigin {
     /// A file.
     File(PathBuf),
-    /// It was given in memory.
+    /// Memory.
     Memory,
 }
 
@@ -91,22 +91,22 @@ impl fmt::Display for PemOrigin {
     }
 }
 
-/// What is wrong with a file, or with PEM.
+/// The problem with a file, or with PEM.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PemProblem {
     /// The file cannot be read.
     #[error("the file cannot be read: {0}")]
     Unreadable(#[source] SharedError),
-    /// It is PEM in part only, as that of a file that is still being written.
+    /// Only a part of it is PEM, as in a file that is still being written.
     #[error("broken PEM: {0}")]
     Broken(&'static str),
-    /// What it was given for is not in it.
+    /// It does not have the required sections.
     #[error(
         "no such thing is in it: PEM has a line `-----BEGIN CERTIFICATE-----` or `... KEY-----`"
     )]
     Missing,
-    /// It is no PEM but DER or a Java keystore.
+    /// It is DER or a Java keystore, and not PEM.
     #[error(
         "it is a keystore or DER, not PEM: convert it (a keystore: `keytool -importkeystore \
          -deststoretype PKCS12`, then `openssl pkcs12 -nodes`)"
@@ -118,10 +118,10 @@ pub enum PemProblem {
          a file that only this service may read"
     )]
     EncryptedKey,
-    /// What a PEM section holds is no certificate that can be used.
+    /// A PEM section holds no usable certificate.
     #[error("no usable certificate: {0}")]
     InvalidCertificate(#[source] SharedError),
-    /// What a PEM section holds is no key that can be used.
+    /// A PEM section holds no usable key.
     #[error("no usable key: {0}")]
     InvalidKey(#[source] SharedError),
 }

@@ -1,4 +1,4 @@
-//! What a failure of TLS means, and what to do about it.
+//! Explains failures of TLS, with advice.
 
 use core::error::Error;
 use core::fmt;
@@ -10,15 +10,15 @@ use tokio_rustls::rustls::{AlertDescription, CertificateError, Error as RustlsEr
 use super::config::Identity;
 use super::error::TlsError;
 
-/// What has to be known of a connection to tell why it failed.
+/// The facts about a connection that explain its failure.
 #[derive(Debug)]
 pub(super) struct Circumstances {
     pub(super) identity: Identity,
-    /// Why what was read before is in use, if it is.
+    /// Why older files are in use, if they are.
     pub(super) outdated: Option<TlsError>,
 }
 
-/// A failure in words, with what it was told by.
+/// A failure in words, with its source.
 #[derive(Debug)]
 struct Explained {
     explanation: String,
@@ -33,14 +33,14 @@ impl fmt::Display for Explained {
 
 impl Error for Explained {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
-        // What is within says more than the `io::Error` around it, and by its own type.
+        // The inner error says more than the `io::Error` around it, and has its own type.
         let within = self.source.get_ref().map(|error| error as &(dyn Error + 'static));
         Some(within.unwrap_or(&self.source))
     }
 }
 
 impl Circumstances {
-    /// An error of the handshake.
+    /// Explains an error of the handshake.
     pub(super) fn explain_handshake(&self, error: io::Error) -> io::Error {
         match (rustls_error(&error), error.kind()) {
             (Some(reason), _) => self.explain(error, |it| it.reason(&reason)),
@@ -53,8 +53,8 @@ impl Circumstances {
         }
     }
 
-    /// An error, or an end, after the handshake and before the server has sent anything: with
-    /// TLS 1.3 only then does it judge the client's certificate.
+    /// Explains an error, or an end, after the handshake and before the server has sent anything:
+    /// with TLS 1.3 the server judges the client's certificate only then.
     pub(super) fn explain_before_answer(&self, error: io::Error) -> io::Error {
         match (rustls_error(&error), error.kind()) {
             (Some(reason), _) => self.explain(error, |it| it.reason(&reason)),
@@ -73,7 +73,7 @@ impl Circumstances {
         }
     }
 
-    /// An error of an established connection.
+    /// Explains an error of an established connection.
     pub(super) fn explain_later(&self, error: io::Error) -> io::Error {
         match rustls_error(&error) {
             Some(reason) => self.explain(error, |it| it.reason(&reason)),
@@ -106,7 +106,7 @@ impl Circumstances {
         }
     }
 
-    /// What a server means by the alert with which it ends a connection.
+    /// Explains the alert with which a server ends a connection.
     fn alert(&self, alert: AlertDescription) -> String {
         match (self.identity, alert) {
             (_, AlertDescription::ProtocolVersion) => {
@@ -138,7 +138,7 @@ impl Circumstances {
                 "the server refuses the client certificate (alert {alert:?}): the certificate has \
                  to be valid at this time, and signed by a CA in the server's `ssl.trustStore`"
             ),
-            // With TLS 1.2 both are told so.
+            // With TLS 1.2 both cases have this alert.
             (identity, AlertDescription::HandshakeFailure) => {
                 let other = match identity {
                     Identity::Anonymous => {
@@ -157,7 +157,7 @@ impl Circumstances {
     }
 }
 
-/// The ends of a connection by the other side.
+/// Returns whether the other side has ended the connection.
 fn is_end(kind: io::ErrorKind) -> bool {
     matches!(
         kind,
@@ -172,7 +172,7 @@ fn rustls_error(error: &io::Error) -> Option<RustlsError> {
     error.get_ref()?.downcast_ref().cloned()
 }
 
-/// What is wrong with a server's certificate.
+/// Explains what is wrong with a server's certificate.
 fn certificate(error: &CertificateError) -> String {
     match error {
         CertificateError::UnknownIssuer => {
@@ -226,14 +226,15 @@ fn wrong_name(expected: &ServerName<'_>, presented: &[String]) -> String {
     )
 }
 
-/// rustls has names in the form of `Debug`: `DnsName("a")`, `IpAddress(::1)`.
+/// Returns the bare name. rustls has names in the form of `Debug`: `DnsName("a")`,
+/// `IpAddress(::1)`.
 fn bare_name(name: &str) -> &str {
     name.split_once('(')
         .and_then(|(_, name)| name.strip_suffix(')'))
         .map_or(name, |name| name.trim_matches('"'))
 }
 
-/// A time in the largest unit that suits it.
+/// Writes a time in the largest suitable unit.
 fn length_of_time(seconds: u64) -> String {
     const UNITS: [(&str, u64); 3] = [("days", 86_400), ("hours", 3_600), ("minutes", 60)];
     UNITS.iter().find(|(_, length)| seconds >= 2 * length).map_or_else(
@@ -262,7 +263,7 @@ mod tests {
         assert!(explained(&certified, alert).contains("refuses the client certificate"));
     }
 
-    /// With TLS 1.2 a server says so in either case.
+    /// With TLS 1.2 a server sends this in either case.
     #[test]
     fn a_failed_handshake_may_be_about_cipher_suites() {
         let certified = Circumstances { identity: Identity::Certified, outdated: None };

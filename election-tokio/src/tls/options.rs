@@ -1,18 +1,18 @@
-//! What a user says about TLS.
+//! The user's options of TLS.
 
 use std::path::PathBuf;
 
 use super::pem::Pem;
 
-/// How a client uses TLS: whom it trusts, and how it proves who it is itself. For
-/// [`ClientBuilder::tls`](crate::ClientBuilder::tls).
+/// How a client uses TLS: the CAs that it trusts, and the certificate that proves its own identity.
+/// For [`ClientBuilder::tls`](crate::ClientBuilder::tls).
 ///
-/// The server's certificate is always verified: signed by a trusted CA, valid at this time, and for
-/// the host of the connect string.
+/// The client always verifies the server's certificate: signed by a trusted CA, valid at this time,
+/// and for the host of the connect string.
 ///
-/// Files are PEM. They are read when the client is started and again for each new connection; one
-/// that cannot be used at that moment leaves what was read last in use. Private keys show in no
-/// `Debug` output and no error, and what was read of them is wiped once they are parsed.
+/// Files are PEM. The client reads them when it starts and again for each new connection. If a file
+/// is unusable at that moment, it goes on with what it read last. Private keys never show in
+/// `Debug` output or errors, and their bytes are wiped once they are parsed.
 ///
 /// ```
 /// # use election_tokio::tls::TlsOptions;
@@ -30,28 +30,28 @@ pub struct TlsOptions {
     pub(super) host_names: HostNames,
 }
 
-/// Whose signature makes a server's certificate good.
+/// The CAs with which a server's certificate is trusted.
 #[derive(Clone, Debug)]
 pub(super) enum Trust {
     Platform,
     Given(Vec<Pem>),
 }
 
-/// What a client proves its identity with.
+/// The proof of a client's identity.
 #[derive(Clone, Debug)]
 pub(super) struct Credentials {
     pub(super) certificates: Pem,
     pub(super) key: Pem,
 }
 
-/// What becomes of the host names in a server's certificate.
+/// How the host names in a server's certificate are checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum HostNames {
     Verified,
     Ignored,
 }
 
-/// A version of TLS. Older ones than these are broken and not spoken.
+/// A version of TLS. Older ones are broken, and not supported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum TlsVersion {
@@ -62,10 +62,11 @@ pub enum TlsVersion {
 }
 
 impl TlsOptions {
-    /// Trusts the CAs of the platform, presents no certificate, and speaks TLS 1.2 and 1.3.
+    /// Makes options that trust the CAs of the platform, present no certificate, and allow TLS 1.2
+    /// and 1.3.
     ///
-    /// The platform's CAs are those of the operating system, or of the file and folder that
-    /// `SSL_CERT_FILE` and `SSL_CERT_DIR` name. They are read once, when the client is started.
+    /// The platform's CAs are those of the operating system, or of the file and folder in
+    /// `SSL_CERT_FILE` and `SSL_CERT_DIR`. The client reads them once, when it starts.
     pub fn new() -> Self {
         Self {
             trust: Trust::Platform,
@@ -76,13 +77,13 @@ impl TlsOptions {
         }
     }
 
-    /// Trusts the CA certificates of this file, in place of the platform's. May be called several
-    /// times, to trust several files.
+    /// Trusts the CA certificates of this file, in place of the platform's. It may be called
+    /// several times, to trust several files.
     pub fn ca_file(self, file: impl Into<PathBuf>) -> Self {
         self.trust(Pem::File(file.into()))
     }
 
-    /// As [`TlsOptions::ca_file`], with the content of such a file.
+    /// Trusts CA certificates like [`TlsOptions::ca_file`], with the content of such a file.
     pub fn ca_pem(self, pem: impl Into<Vec<u8>>) -> Self {
         self.trust(Pem::memory(pem))
     }
@@ -96,8 +97,8 @@ impl TlsOptions {
     }
 
     /// Presents a certificate to the server: the chain in one file, the client's own certificate
-    /// first, and its private key, not encrypted, in the other or the same. ZooKeeper knows the
-    /// client by the certificate's subject, in the scheme `x509`.
+    /// first, and its private key, not encrypted, in the other or the same. ZooKeeper identifies
+    /// the client by the certificate's subject, in the scheme `x509`.
     pub fn client_certificate_files(
         self,
         chain: impl Into<PathBuf>,
@@ -106,7 +107,8 @@ impl TlsOptions {
         self.credentials(Pem::File(chain.into()), Pem::File(key.into()))
     }
 
-    /// As [`TlsOptions::client_certificate_files`], with the content of such files.
+    /// Presents a certificate like [`TlsOptions::client_certificate_files`], with the content of
+    /// such files.
     pub fn client_certificate_pem(
         self,
         chain: impl Into<Vec<u8>>,
@@ -120,25 +122,25 @@ impl TlsOptions {
         self
     }
 
-    /// The name or IP address that the certificates of all servers have to be for, in place of the
-    /// host by which each is connected to. A name is also sent to the server (SNI).
+    /// Sets the name or IP address that the certificates of all servers must have, in place of the
+    /// host of each connection. A name is also sent to the server (SNI).
     pub fn server_name(mut self, name: impl Into<String>) -> Self {
         self.server_name = Some(name.into());
         self
     }
 
-    /// The oldest version of TLS to speak (default: 1.2).
+    /// Sets the oldest version of TLS to use (default: 1.2).
     pub fn min_version(mut self, version: TlsVersion) -> Self {
         self.min_version = version;
         self
     }
 
-    /// Accepts a trusted certificate whatever hosts it is for, none included: as
-    /// `zookeeper.ssl.hostnameVerification=false` does in Java.
+    /// Accepts a trusted certificate for any hosts, or for none, like
+    /// `zookeeper.ssl.hostnameVerification=false` in Java.
     ///
-    /// **Dangerous:** a host that has *any* certificate of a trusted CA, that of another service or of
-    /// another client say, can pass for the ensemble. Bearable only with a CA that signs for this
-    /// ensemble's servers and nobody else; never with the platform's. Where all servers have one
+    /// **Dangerous:** a host with *any* certificate of a trusted CA, for example that of another
+    /// service or of another client, can pass for the ensemble. Use it only with a CA that signs
+    /// for this ensemble's servers alone; never with the platform's CAs. If all servers share one
     /// certificate, [`TlsOptions::server_name`] is the safe way.
     pub fn dangerously_accept_any_host_name(mut self) -> Self {
         self.host_names = HostNames::Ignored;

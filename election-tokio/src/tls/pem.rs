@@ -1,4 +1,4 @@
-//! PEM: where it comes from, and what is in it.
+//! PEM: its origin, and its sections.
 
 use core::fmt;
 use std::fs;
@@ -10,7 +10,7 @@ use zeroize::Zeroizing;
 
 use super::error::{PemOrigin, PemProblem, TlsError, TlsInput};
 
-/// Where PEM comes from.
+/// The origin of PEM.
 #[derive(Clone)]
 pub(super) enum Pem {
     File(PathBuf),
@@ -22,7 +22,7 @@ impl Pem {
         Self::Memory(Zeroizing::new(pem.into()))
     }
 
-    /// An error in this PEM.
+    /// Makes an error about this PEM.
     pub(super) fn error(&self, input: TlsInput, problem: PemProblem) -> TlsError {
         let origin = match self {
             Self::File(file) => PemOrigin::File(file.clone()),
@@ -31,7 +31,7 @@ impl Pem {
         TlsError::Pem { input, origin, problem }
     }
 
-    /// All certificates in it, one at least. Other things may be in it, too.
+    /// Returns all certificates in it, at least one. It may have other sections, too.
     pub(super) fn certificates(
         &self,
         input: TlsInput,
@@ -45,7 +45,7 @@ impl Pem {
         .map_err(|problem| self.error(input, problem))
     }
 
-    /// The first private key in it.
+    /// Returns the first private key in it.
     pub(super) fn private_key(&self) -> Result<PrivateKeyDer<'static>, TlsError> {
         self.parse(|pem| match PrivateKeyDer::from_pem_slice(pem) {
             _ if is_encrypted(pem) => Err(PemProblem::EncryptedKey),
@@ -81,11 +81,11 @@ impl fmt::Debug for Pem {
     }
 }
 
-/// Why PEM without what it is to hold does not hold it.
+/// Explains why PEM does not have the required section.
 fn nothing_in(pem: &[u8]) -> PemProblem {
     /// The first bytes of a JKS keystore.
     const JKS: &[u8] = &[0xfe, 0xed, 0xfe, 0xed];
-    /// The first byte of DER, in which PKCS #12 keystores are.
+    /// The first byte of DER, the form of PKCS #12 keystores.
     const DER_SEQUENCE: &[u8] = &[0x30];
     if pem.starts_with(JKS) || pem.starts_with(DER_SEQUENCE) {
         PemProblem::KeyStore
@@ -94,13 +94,13 @@ fn nothing_in(pem: &[u8]) -> PemProblem {
     }
 }
 
-/// In the way of PKCS #8, or of the older formats.
+/// Returns whether a key is encrypted, by PKCS #8 or in the older formats.
 fn is_encrypted(pem: &[u8]) -> bool {
     const MARKS: [&[u8]; 2] = [b"-----BEGIN ENCRYPTED PRIVATE KEY-----", b"Proc-Type: 4,ENCRYPTED"];
     MARKS.iter().any(|mark| pem.windows(mark.len()).any(|window| window == *mark))
 }
 
-/// The error itself may quote what is in the file, so it is told in other words.
+/// Describes an error. The error's own text may quote the file, so it is not shown.
 fn broken(error: &SectionError) -> PemProblem {
     PemProblem::Broken(match error {
         SectionError::MissingSectionEnd { .. } => "a section has no end",

@@ -1,4 +1,4 @@
-//! A connection under TLS, whose failures are explained.
+//! A connection under TLS that explains its failures.
 
 use core::pin::Pin;
 use core::task::{Context, Poll, ready};
@@ -40,7 +40,8 @@ impl TlsTransport {
         }
     }
 
-    /// An error of writing. A server that has closed the connection may have said why before.
+    /// Explains an error of writing. A server that has closed the connection may have said why
+    /// before.
     fn explain_write(&mut self, cx: &mut Context<'_>, error: io::Error) -> io::Error {
         let mut byte = [0];
         let said = self.stream().poll_read(cx, &mut ReadBuf::new(&mut byte));
@@ -69,8 +70,8 @@ impl AsyncRead for TlsTransport {
                 Err(self.explain(io::Error::from(io::ErrorKind::UnexpectedEof)))
             }
             (Ok(()), Stage::Answered) => Ok(()),
-            // Without the farewell of TLS, as from a server that was killed. Frames have lengths, so
-            // nothing that was cut off can pass for whole.
+            // This is an end without the farewell of TLS, as from a server that was killed. Frames
+            // have lengths, so a truncated one cannot pass for a whole one.
             (Err(error), Stage::Answered) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(()),
             (Err(error), _) => Err(self.explain(error)),
         })

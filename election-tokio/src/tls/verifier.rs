@@ -13,8 +13,8 @@ use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use tokio_rustls::rustls::server::ParsedCertificate;
 use tokio_rustls::rustls::{DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 
-/// Verifies all that rustls' own verifier does, but for the name: the chain, the time, the purpose,
-/// and that the server has the certificate's key.
+/// Verifies everything that rustls' own verifier does, except the name: the chain, the time, the
+/// purpose, and that the server has the certificate's key.
 #[derive(Debug)]
 pub(super) struct AnyHostName {
     pub(super) roots: RootCertStore,

@@ -1,4 +1,4 @@
-//! The party that decides, and cleans up.
+//! The party that decides a transaction and cleans up.
 
 use core::fmt;
 
@@ -8,10 +8,10 @@ use super::error::CommitError;
 use super::place::Place;
 use super::status::CommitStatus;
 
-/// A party that decides: the one that has begun the transaction, or any that recovers it. There may be
-/// several at a time; there is one decision.
+/// A party that decides: the one that has begun the transaction, or any that recovers it. There may
+/// be several at a time; there is one decision.
 ///
-/// Dropping it changes nothing: the transaction stays as it is.
+/// Dropping it changes nothing.
 #[derive(Clone)]
 #[must_use = "without a party that decides the sites wait"]
 pub struct CommitCoordinator {
@@ -24,16 +24,16 @@ impl CommitCoordinator {
         Self { place, id }
     }
 
-    /// The id of the transaction.
+    /// Returns the id of the transaction.
     pub const fn id(&self) -> NomineeId {
         self.id
     }
 
-    /// Watches the sites until the transaction is decided, and decides: to commit once all sites have
-    /// voted so; to abort once a site is gone that had come and not voted. A vote to abort decides by
-    /// itself. Lost connections and expired sessions do not end the wait.
+    /// Watches the sites until the transaction is decided, and decides: to commit once all sites
+    /// have voted so; to abort once a site is gone that had come and not voted. A vote to abort
+    /// decides by itself. Lost connections and expired sessions do not end the wait.
     ///
-    /// A site that has not come is waited for without end: put a deadline around this and
+    /// It waits without end for a site that has not come: set a deadline around this and
     /// [abort](Self::abort).
     ///
     /// Cancel safe: dropping the future leaves the decision to another call, or another party.
@@ -45,9 +45,9 @@ impl CommitCoordinator {
         self.place.decision(CommitTask::Decide, self.id).await
     }
 
-    /// Decides to abort, unless something was decided before: the answer is what was.
+    /// Decides to abort, unless there is a decision already; returns the decision.
     ///
-    /// Cancel safe: it may be decided all the same.
+    /// Cancel safe: it may still be decided.
     ///
     /// # Errors
     ///
@@ -56,7 +56,7 @@ impl CommitCoordinator {
         self.place.decision(CommitTask::Abort, self.id).await
     }
 
-    /// How the transaction stands.
+    /// Returns the state of the transaction.
     ///
     /// Cancel safe: it changes nothing.
     ///
@@ -67,10 +67,10 @@ impl CommitCoordinator {
         self.place.status(Some(self.id)).await
     }
 
-    /// Waits until each site that has voted to commit, or is there, has acknowledged the decision, and
-    /// removes the transaction. One that is removed already is right as it is.
+    /// Waits until each site that has voted to commit, or is present, has acknowledged the
+    /// decision, and removes the transaction. If it is removed already, this succeeds.
     ///
-    /// Cancel safe: a part may be removed; another call goes on.
+    /// Cancel safe: a part may be removed; another call continues.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! What goes wrong in a two-phase commit.
+//! Errors of two-phase commits.
 
 use core::fmt;
 
@@ -10,10 +10,10 @@ use crate::acl::AclError;
 use crate::error::{Error, SharedError};
 use crate::path::PathError;
 
-/// Why something that was asked of a two-phase commit was not done, or is not known to be.
+/// Why an operation of a two-phase commit failed, or may have failed.
 ///
-/// None of these is a decision. A site that has voted to commit may not abort because of one: it asks
-/// again, until it is told [`Decision`](crate::Decision).
+/// None of these is a decision. A site that has voted to commit must not abort because of one: it
+/// asks again, until it gets a [`Decision`](crate::Decision).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CommitError {
@@ -26,10 +26,10 @@ pub enum CommitError {
         #[source]
         error: PathError,
     },
-    /// The access list is one that no server would take.
+    /// No server would accept the access list.
     #[error("invalid access list: {0}")]
     InvalidAcl(#[from] AclError),
-    /// This is no name of a site.
+    /// The name is not that of a site.
     #[error("invalid name of a site {name:?}: {error}")]
     InvalidSite {
         /// The name.
@@ -38,13 +38,13 @@ pub enum CommitError {
         #[source]
         error: SiteNameError,
     },
-    /// There is no site, or one is there twice.
+    /// There is no site, or one is named twice.
     #[error(transparent)]
     InvalidSites(#[from] InvalidSites),
     /// The operating system gave no random numbers for the id of the transaction.
     #[error("no random numbers from the operating system: {0}")]
     Randomness(#[source] SharedError),
-    /// Another transaction stands there, so none was begun: recover it, or take another path.
+    /// Another transaction is there, so none was begun: recover it, or use another path.
     #[error("another transaction stands at {path}, and is {}: recover it, or take another path",
         named(*.state))]
     Exists {
@@ -52,33 +52,33 @@ pub enum CommitError {
         path: String,
         /// Its id.
         id: NomineeId,
-        /// What was decided of it.
+        /// Its decision, if there is one.
         state: CommitState,
     },
-    /// The reply to the beginning was lost, and there is no transaction: it was not begun, or is over and
-    /// removed already. Its sites know.
+    /// The reply to the beginning was lost, and there is no transaction: it was not begun, or is
+    /// over and removed already. Its sites know.
     #[error("the transaction at {path} was not begun, or is over and removed already")]
     BeginUnknown {
         /// The path.
         path: String,
     },
-    /// There is no transaction: it was not begun, or each site that had to has acknowledged its
-    /// decision, and it was removed. A site that has not voted to commit may take it for aborted; to any
-    /// other party it says nothing.
+    /// There is no transaction: it was not begun, or all sites that had to have acknowledged its
+    /// decision, and it was removed. A site that has not voted to commit may take it for aborted;
+    /// other parties learn nothing from this.
     #[error("there is no transaction at {path}: it was not begun, or is over and removed")]
     NotFound {
         /// The path.
         path: String,
     },
-    /// Another transaction was begun at the path: the one that was meant is over and removed. As
-    /// [`CommitError::NotFound`], it says nothing of the decision.
+    /// Another transaction was begun at the path. The one that was meant is over and removed. Like
+    /// [`CommitError::NotFound`], this says nothing of the decision.
     #[error("the transaction at {path} is over and removed, and another one was begun there")]
     Replaced {
         /// The path.
         path: String,
     },
-    /// The transaction has no child for the site: it does not take part, or has acknowledged the
-    /// decision already.
+    /// The transaction has no child for the site: the site does not take part, or has acknowledged
+    /// the decision already.
     #[error(
         "the transaction at {path} does not wait for the site {site}: it takes no part in it, or has \
         acknowledged"
@@ -89,7 +89,7 @@ pub enum CommitError {
         /// The site.
         site: String,
     },
-    /// The site has voted to commit, and may not vote to abort any more: wait for the decision.
+    /// The site has voted to commit, and cannot vote to abort any more: wait for the decision.
     #[error(
         "the site {site} has voted to commit at {path} and is bound to the decision: wait for it"
     )]
@@ -99,30 +99,30 @@ pub enum CommitError {
         /// The site.
         site: String,
     },
-    /// Nothing is decided yet: decide first, or wait.
+    /// There is no decision yet: decide first, or wait.
     #[error("nothing is decided yet of the transaction at {path}: decide or wait")]
     Undecided {
         /// The path.
         path: String,
     },
-    /// Something that asking again does not repair.
+    /// It failed in a way that trying again does not repair.
     #[error("the transaction at {path}: {}", Named(*.failure))]
     Failed {
         /// The path.
         path: String,
-        /// What it is.
+        /// The failure.
         failure: CommitFailure,
     },
     /// A read failed.
     #[error(transparent)]
     Request(#[from] Error),
-    /// The client ended. What was asked for may be done, or not.
+    /// The client ended. The operation may have been executed, or not.
     #[error("{0}")]
     ClientClosed(SessionEnd),
 }
 
 impl CommitError {
-    /// Whether there is no such transaction any more, or never was.
+    /// Returns whether there is no such transaction any more, or never was.
     pub const fn is_not_found(&self) -> bool {
         matches!(self, Self::NotFound { .. } | Self::Replaced { .. })
     }
@@ -136,7 +136,7 @@ pub(super) const fn named(state: CommitState) -> &'static str {
     }
 }
 
-/// With the name of the server's error code, of which the machine knows the number alone.
+/// Shows the name of the server's error code; the machine knows only the number.
 struct Named(CommitFailure);
 
 impl fmt::Display for Named {

@@ -1,4 +1,4 @@
-//! A site that takes part.
+//! Sites that take part in a transaction.
 
 use core::fmt;
 
@@ -10,11 +10,12 @@ use super::place::Place;
 use super::status::CommitStatus;
 use crate::recipe::Standing;
 
-/// A site that takes part in a transaction. It is there while this lives, also over expired sessions.
+/// A site that takes part in a transaction. It is present while this lives, also over expired
+/// sessions.
 ///
-/// Dropping it means to be gone: before the site has voted, the transaction may be aborted for that.
-/// A site that has voted to commit is bound all the same, and
-/// [joins](crate::TwoPhaseCommit::join) again by its name to learn the decision.
+/// Dropping it makes the site absent: if the site has not voted, the transaction may be aborted for
+/// that. A site that has voted to commit stays bound, and [joins](crate::TwoPhaseCommit::join)
+/// again by its name to learn the decision.
 #[must_use = "a participant that is dropped is gone"]
 pub struct CommitParticipant {
     place: Place,
@@ -34,23 +35,23 @@ impl CommitParticipant {
         Self { place, site, id, _presence: presence }
     }
 
-    /// The name of the site.
+    /// Returns the name of the site.
     pub fn site(&self) -> &str {
         self.site.as_str()
     }
 
-    /// The id of the transaction.
+    /// Returns the id of the transaction.
     pub const fn id(&self) -> NomineeId {
         self.id
     }
 
-    /// What is to be done: the content that the transaction was begun with.
+    /// Reads the content that the transaction was begun with.
     ///
     /// Cancel safe: it changes nothing.
     ///
     /// # Errors
     ///
-    /// [`CommitError::NotFound`] if the transaction was removed, and what a read fails with.
+    /// [`CommitError::NotFound`] if the transaction was removed, and the errors of reading.
     pub async fn content(&self) -> Result<Bytes, CommitError> {
         match self.place.client.get_data(self.place.site.path()).await {
             Ok((content, _)) => Ok(content),
@@ -61,18 +62,19 @@ impl CommitParticipant {
         }
     }
 
-    /// Votes to commit. From here on the site is bound: it does what is decided. Write down all that it
-    /// needs to do so before this call.
+    /// Votes to commit. From here on the site is bound: it executes the decision, whatever that is.
+    /// Before this call, write down everything that it needs to do so.
     ///
-    /// The vote is cast once, whatever is lost on the way; calling again is right. If something was
-    /// decided already, that is the answer.
+    /// The vote is cast once, whatever is lost on the way, so calling this again is fine. If there
+    /// is a decision already, it is returned.
     ///
-    /// Cancel safe: the vote may be cast all the same, so a site whose future was dropped counts itself
-    /// as bound.
+    /// Cancel safe: the vote may still be cast, so a site that dropped the future counts itself as
+    /// bound.
     ///
     /// # Errors
     ///
-    /// After an error the vote may be cast: the site counts itself as bound until it knows better.
+    /// After an error the vote may have been cast: the site counts itself as bound until it knows
+    /// better.
     pub async fn vote_commit(&self) -> Result<Option<Decision>, CommitError> {
         let task = CommitTask::Vote(self.site.clone(), Decision::Commit);
         match self.place.run(task, Some(self.id)).await? {
@@ -82,9 +84,9 @@ impl CommitParticipant {
         }
     }
 
-    /// Votes to abort, which decides. The answer is what is decided: to abort.
+    /// Votes to abort, which decides. Returns the decision: to abort.
     ///
-    /// Cancel safe: it may be decided all the same.
+    /// Cancel safe: it may still be decided.
     ///
     /// # Errors
     ///
@@ -94,7 +96,7 @@ impl CommitParticipant {
         self.place.decision(task, self.id).await
     }
 
-    /// Waits for the decision of another party: the coordinator watches all sites, and this one watches
+    /// Waits for the decision of another party: the coordinator watches all sites, and this watches
     /// one znode. If no party decides, this waits: see [`CommitParticipant::decide`].
     ///
     /// Cancel safe: it changes nothing.
@@ -106,8 +108,8 @@ impl CommitParticipant {
         self.place.decision(CommitTask::Learn, self.id).await
     }
 
-    /// Watches all sites and decides as a coordinator does, so that none is needed. If every site does
-    /// so, the number of messages grows with the square of that of the sites.
+    /// Watches all sites and decides like a coordinator, so that none is needed. If every site does
+    /// so, the number of messages grows with the square of the number of sites.
     ///
     /// Cancel safe: dropping the future leaves the decision to another call, or another party.
     ///
@@ -118,7 +120,7 @@ impl CommitParticipant {
         self.place.decision(CommitTask::Decide, self.id).await
     }
 
-    /// How the transaction stands.
+    /// Returns the state of the transaction.
     ///
     /// Cancel safe: it changes nothing.
     ///
@@ -129,11 +131,11 @@ impl CommitParticipant {
         self.place.status(Some(self.id)).await
     }
 
-    /// Says that the site has done what was decided, and needs the transaction no more. Once all sites
-    /// that are bound have said so, it can be removed.
+    /// Reports that the site has executed the decision, and does not need the transaction any more.
+    /// Once all bound sites have done so, it can be removed.
     ///
-    /// Cancel safe: it may be said all the same. Joining again and calling this again is right; if it was
-    /// said, joining says [`CommitError::NoSuchSite`], or [`CommitError::NotFound`].
+    /// Cancel safe: it may still be reported. Joining again and calling this again is fine; if it
+    /// was reported, joining returns [`CommitError::NoSuchSite`], or [`CommitError::NotFound`].
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! The transaction that is meant, and what is asked of it.
+//! The transaction of a handle, and operations on it.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use super::error::CommitError;
 use crate::client::Client;
 use crate::recipe::{RecipeUpdate, Standing};
 
-/// Where a transaction stands.
+/// The place of a transaction.
 #[derive(Clone)]
 pub(super) struct Place {
     pub(super) client: Client,
@@ -25,7 +25,7 @@ impl Place {
         self.site.path().to_owned()
     }
 
-    /// Carries out a task to its end. Cancel safe: dropping it gives up.
+    /// Runs a task to its end. Cancel safe: dropping it gives up.
     pub(super) async fn run(
         &self,
         task: CommitTask,
@@ -39,7 +39,7 @@ impl Place {
         }
     }
 
-    /// The same, for what ends with a decision.
+    /// Runs a task that ends with a decision.
     pub(super) async fn decision(
         &self,
         task: CommitTask,
@@ -73,12 +73,12 @@ impl Place {
             BeginEnd::Exists { id, state } => Err(CommitError::Exists { path, id, state }),
             BeginEnd::Unknown => Err(CommitError::BeginUnknown { path }),
             BeginEnd::Failed(failure) => Err(CommitError::Failed { path, failure }),
-            // Only what is dropped is withdrawn.
+            // Only a dropped task is withdrawn.
             BeginEnd::Withdrawn => Err(CommitError::ClientClosed(SessionEnd::Abandoned)),
         }
     }
 
-    /// An end that is not what was asked for.
+    /// Makes an error of an unexpected end.
     pub(super) fn error(&self, end: CommitEnd, site: Option<&SiteName>) -> CommitError {
         let path = self.path();
         let name = || site.map(|site| site.as_str().to_owned()).unwrap_or_default();
@@ -99,7 +99,7 @@ impl Place {
     }
 }
 
-/// Waits for what a machine tells next. Cancel safe.
+/// Waits for the next notice of a machine. Cancel safe.
 pub(super) async fn told<N>(standing: &mut Standing<N>) -> Result<N, CommitError> {
     loop {
         match standing.next().await {

@@ -1,4 +1,4 @@
-//! How a transaction stands: of whom it waits, and since when.
+//! The state of a transaction: the sites that it waits for, and since when.
 
 use core::fmt;
 use std::collections::BTreeMap;
@@ -9,61 +9,63 @@ use zk_jute::records::Stat;
 use super::error::{CommitError, named};
 use super::place::Place;
 
-/// How often it is read again because it changed meanwhile.
+/// How often to read it again because it changed meanwhile.
 const ROUNDS: usize = 8;
 
-/// How a transaction stands, as a server knows it, which may lag behind.
+/// The state of a transaction, as one server knows it; it may be out of date.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CommitStatus {
     /// The id of the transaction.
     pub id: NomineeId,
-    /// What was decided.
+    /// The decision, if there is one.
     pub state: CommitState,
-    /// Since when: the metadata of the child that says so. Its `czxid` and `ctime` are those of the
-    /// decision; of a transaction that is open, those of its beginning.
+    /// The metadata of the child with this state. Its `czxid` and `ctime` are those of the
+    /// decision; for an open transaction, those of its beginning.
     pub since: Stat,
     /// The sites that have not acknowledged, by their names.
     pub sites: Vec<SiteStatus>,
 }
 
-/// How a site stands in a transaction.
+/// The state of a site in a transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SiteStatus {
     /// Its name.
     pub name: String,
-    /// What it has done.
+    /// The last thing that it has done.
     pub state: SiteState,
-    /// Since when: the metadata of the child that says so, created with `czxid` at `ctime`.
+    /// The metadata of the child with this state, created with `czxid` at `ctime`.
     pub since: Stat,
-    /// Its ephemeral child, of the session `ephemeral_owner`: the site is there. `None` where it has not
-    /// come, or is gone.
+    /// Its ephemeral child, of the session `ephemeral_owner`: the site is present. `None` if it has
+    /// not come, or is gone.
     pub presence: Option<Stat>,
 }
 
 impl CommitStatus {
-    /// The sites that have not voted: what an open transaction waits for.
+    /// Returns the sites that have not voted: an open transaction waits for them.
     pub fn not_voted(&self) -> impl Iterator<Item = &SiteStatus> {
         let has_not_voted =
             |site: &&SiteStatus| matches!(site.state, SiteState::Invited | SiteState::Joined);
         self.sites.iter().filter(has_not_voted)
     }
 
-    /// The sites that had come and are gone, without having acknowledged.
+    /// Returns the sites that had come and are gone, without having acknowledged.
     pub fn gone(&self) -> impl Iterator<Item = &SiteStatus> {
         self.sites.iter().filter(|site| site.is_gone())
     }
 }
 
 impl SiteStatus {
-    /// Whether it had come, and is gone. Servers do not record since when; it is later than `since`.
+    /// Returns whether it had come, and is gone. Servers do not record since when; it is later than
+    /// `since`.
     pub const fn is_gone(&self) -> bool {
         matches!(self.state, SiteState::Joined | SiteState::VotedCommit) && self.presence.is_none()
     }
 }
 
-/// In one line: `open since 1700000000000 (zxid 0x12): a has voted to commit, b has not voted and is gone`.
+/// Writes one line: `open since 1700000000000 (zxid 0x12): a has voted to commit, b has not voted
+/// and is gone`.
 impl fmt::Display for CommitStatus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { state, since, sites, .. } = self;
@@ -86,7 +88,7 @@ impl fmt::Display for CommitStatus {
 }
 
 impl Place {
-    /// That of the transaction with this id; `None` means the one that stands there.
+    /// Returns the state of the transaction with this id; `None` means the one at the path.
     pub(super) async fn status(&self, id: Option<NomineeId>) -> Result<CommitStatus, CommitError> {
         let mut found = None;
         for _ in 0..ROUNDS {
@@ -140,12 +142,12 @@ impl Place {
         };
         let sites = sites.into_iter().map(site).collect();
         let status = state.map(|(state, id, since)| CommitStatus { id, state, since, sites });
-        // Of a transaction that is being removed, or of a node that is none.
+        // The transaction is being removed, or the node holds none.
         Ok((status, look))
     }
 }
 
-/// Whether all that was listed was there to be looked at.
+/// Whether all listed children could be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Look {
     Whole,

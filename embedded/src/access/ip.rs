@@ -1,15 +1,15 @@
-//! The `ip` scheme: addresses, and ranges of them.
+//! The `ip` scheme: addresses and networks.
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::net::IpAddr;
 
-/// An address, or all that share its first bits; IPv6 as in ZooKeeper since 3.9.4.
+/// An address, or all addresses that share its first bits. IPv6 works as in ZooKeeper since 3.9.4.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct IpRange {
     address: IpAddr,
     prefix_bits: u32,
-    /// As the client wrote it: that is what `getACL` shows.
+    /// As the client wrote it, because `getACL` shows it so.
     text: String,
 }
 
@@ -47,7 +47,7 @@ impl IpRange {
     }
 }
 
-/// An address as Java writes it, which is what clients see: IPv6 without abbreviation.
+/// Writes an address as Java does: IPv6 without abbreviation. Clients see it in this form.
 pub(crate) fn java_text(address: IpAddr) -> String {
     match address {
         IpAddr::V4(address) => address.to_string(),

@@ -1,4 +1,4 @@
-//! Entries of access lists as requests carry them.
+//! Entries of access lists, as requests carry them.
 
 use zk_jute::records::Permissions;
 use zk_jute::{Decode, DecodeError, ErrorCode, Reader};
@@ -12,8 +12,9 @@ pub(crate) struct RequestedAcl<'a> {
 }
 
 impl RequestedAcl<'_> {
-    /// Whether the entry equals one of `others`. Compares part by part, as the `equals` of Jute's
-    /// Java classes, which fails on a null of this entry once the parts before it are equal.
+    /// Returns whether the entry equals one of `others`. It compares part by part, like the
+    /// `equals` of Jute's Java classes, which fails on a null of this entry once the parts before
+    /// it are equal.
     pub(super) fn is_among(self, others: &[Self]) -> Result<bool, InvalidAcl> {
         for other in others {
             if self.permissions != other.permissions {
@@ -42,24 +43,24 @@ impl<'a> Decode<'a> for RequestedAcl<'a> {
     }
 }
 
-/// Why a server takes no such access list.
+/// Why the server refuses an access list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidAcl {
-    /// It is null or empty, or an entry matches no identity.
+    /// The list is null or empty, or an entry matches no identity.
     #[error("the access list is empty or malformed")]
     Malformed,
-    /// An id or a scheme is null where Apache's servers look at it. They fail there
-    /// (`NullPointerException`), and answer as if they could not read the request.
+    /// An id or a scheme is null where Apache's servers read it. They fail there with a
+    /// `NullPointerException`, and answer as if they could not decode the request.
     #[error("an id or a scheme of the access list is null")]
     Null,
-    /// It has more than 128 entries, or the lists of one request take more than 4 MiB. Apache's
-    /// servers have no such limit.
+    /// The list has more than 128 entries, or the lists of one request take more than 4 MiB.
+    /// Apache's servers have no such limit.
     #[error("the access list is too long")]
     TooLong,
 }
 
 impl InvalidAcl {
-    /// What a client is told.
+    /// Returns the code that the server answers.
     pub(crate) const fn code(self) -> ErrorCode {
         match self {
             Self::Malformed | Self::TooLong => ErrorCode::INVALID_ACL,

@@ -1,4 +1,4 @@
-//! When sessions end: ZooKeeper's `SessionTrackerImpl` with its `ExpiryQueue`.
+//! The expiry of sessions: ZooKeeper's `SessionTrackerImpl` with its `ExpiryQueue`.
 
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use core::time::Duration;
@@ -9,24 +9,24 @@ use crate::config::ExpiryPace;
 use crate::forward::ReplicaId;
 use crate::time::Instant;
 
-/// Counts down for every session, in steps of a tick: a session is due at the first multiple of the
+/// Counts down for every session, in steps of a tick. A session is due at the first multiple of the
 /// tick that is later than its timeout after the last touch, so never early.
 ///
-/// The end of a session takes three steps, as on the tracker's thread. It *polls* the whole bucket of
-/// a tick; it marks each session of that bucket *closing*; it hands in a `closeSession`. A touch
-/// between the first two steps succeeds and changes nothing: the session ends all the same.
+/// Ending a session takes three steps, as on the tracker's thread: it *polls* the whole bucket of a
+/// tick, marks each session of that bucket *closing*, and submits a `closeSession` for each. A
+/// touch between the first two steps succeeds and changes nothing: the session ends.
 #[derive(Clone, Debug)]
 pub(super) struct SessionTracker {
     tick_time: Duration,
     pace: ExpiryPace,
-    /// Those that are not closing.
+    /// Sessions that are not closing.
     sessions: BTreeMap<SessionId, Tracked>,
     buckets: BTreeMap<Instant, BTreeSet<SessionId>>,
     polled: Option<Polled>,
-    /// For each the moment at which its `closeSession` is handed in.
+    /// The closing sessions, each with the moment at which the tracker submits its `closeSession`.
     closing: VecDeque<(Instant, SessionId)>,
-    /// Those of `closing`, and of those that were closed at once, that the leader's own replica has
-    /// not been told of.
+    /// Closing sessions, and sessions that were closed at once, that the leader's own replica does
+    /// not know of yet.
     unreported: VecDeque<SessionId>,
 }
 
@@ -36,14 +36,14 @@ struct Tracked {
     owner: Owner,
 }
 
-/// A bucket that was taken out of the queue.
+/// A bucket that was taken from the queue.
 #[derive(Clone, Debug)]
 struct Polled {
     closing_at: Instant,
     sessions: BTreeSet<SessionId>,
 }
 
-/// Through which replica a session was last opened: writes through another one are refused.
+/// The replica through which a session was last opened. Writes through another one are refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Owner {
     /// The session was not opened since this leader leads.
@@ -68,7 +68,7 @@ impl SessionTracker {
         self.pace = pace;
     }
 
-    /// Starts a session's clock with this owner, or starts it afresh.
+    /// Starts or restarts a session's clock, with this owner.
     pub(super) fn start(
         &mut self,
         now: Instant,
@@ -83,33 +83,34 @@ impl SessionTracker {
         self.buckets.entry(due).or_default().insert(session);
     }
 
-    /// The session was heard of on a connection with this timeout, which alone counts: one that is
-    /// smaller than the last one makes the session end earlier. `false`: the session is closing, or
-    /// there is none.
+    /// Restarts the clock of a session that was heard of on a connection with this timeout. Only
+    /// this timeout counts: if it is smaller than the last one, the session ends earlier. Returns
+    /// `false` if the session is closing or does not exist.
     pub(super) fn touch(&mut self, now: Instant, session: SessionId, timeout: Duration) -> bool {
         let Some(tracked) = self.sessions.get(&session).copied() else {
             return false;
         };
-        // Mostly the step has not been left since.
+        // Mostly it is due in the same step as before.
         if (now + timeout).next_multiple_of(self.tick_time) != tracked.due {
             self.start(now, session, timeout, tracked.owner);
         }
         true
     }
 
-    /// Which replica may write for the session; `None` if the session is closing, or there is none.
+    /// Returns the owner, for a check of writes; `None` if the session is closing or does not
+    /// exist.
     pub(super) fn owner(&self, session: SessionId) -> Option<Owner> {
         self.sessions.get(&session).map(|tracked| tracked.owner)
     }
 
-    /// From now on only this replica may write for the session.
+    /// Makes this replica the only one that may write for the session.
     pub(super) fn claim(&mut self, session: SessionId, replica: ReplicaId) {
         if let Some(tracked) = self.sessions.get_mut(&session) {
             tracked.owner = Owner::Replica(replica);
         }
     }
 
-    /// Marks a session closing at once; its `closeSession` is the caller's.
+    /// Marks a session closing at once. The caller submits its `closeSession`.
     pub(super) fn close(&mut self, session: SessionId) {
         if let Some(tracked) = self.sessions.remove(&session) {
             self.leave_bucket(session, tracked.due);
@@ -117,7 +118,7 @@ impl SessionTracker {
         }
     }
 
-    /// A session that a `closeSession` is to be handed in for.
+    /// Returns a session for which the caller has to submit a `closeSession`.
     pub(super) fn poll(&mut self, now: Instant) -> Option<SessionId> {
         loop {
             if let Some(polled) = self.polled.take_if(|polled| polled.closing_at <= now) {
@@ -128,7 +129,7 @@ impl SessionTracker {
                     }
                 }
             }
-            // The thread polls no bucket before it is done with the one before.
+            // The thread finishes one bucket before it polls the next.
             if self.polled.is_some() {
                 break;
             }
@@ -143,12 +144,12 @@ impl SessionTracker {
         self.closing.pop_front().map(|(_, session)| session)
     }
 
-    /// A session that was marked closing since this was last asked.
+    /// Returns a session that was marked closing since the last call.
     pub(super) fn poll_closing(&mut self) -> Option<SessionId> {
         self.unreported.pop_front()
     }
 
-    /// When [`SessionTracker::poll`] is to be called next.
+    /// Returns when to call [`SessionTracker::poll`] next.
     pub(super) fn poll_timeout(&self) -> Option<Instant> {
         let polled = self.polled.as_ref().map(|polled| polled.closing_at);
         let next = polled.or_else(|| self.buckets.keys().next().copied());

@@ -1,4 +1,4 @@
-//! The time that a server sees: it stands still while the server is paused.
+//! The server's clock, which stands still while the server is paused.
 
 use core::time::Duration;
 use std::time::SystemTime;
@@ -12,7 +12,7 @@ use crate::time::{Instant, Timestamp};
 pub(super) enum Clock {
     Running {
         since: time::Instant,
-        /// What it showed then.
+        /// What it showed at that moment.
         from: Instant,
     },
     Stopped {
@@ -33,7 +33,8 @@ impl Clock {
         }
     }
 
-    /// When a running clock will show `moment`, or will have been running for years.
+    /// Returns when the clock will show `moment`; `None` if it is stopped, or `moment` is too far
+    /// away.
     pub(super) fn when(self, moment: Instant) -> Option<time::Instant> {
         match self {
             Self::Running { since, from } => {
@@ -45,7 +46,7 @@ impl Clock {
     }
 }
 
-/// What the wall clock shows; 0 before 1970.
+/// Returns the wall clock; 0 before 1970.
 pub(super) fn wall_clock() -> Timestamp {
     let since_1970 = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     Timestamp::default() + since_1970.unwrap_or(Duration::ZERO)

@@ -10,10 +10,10 @@ use tokio::sync::{Notify, watch};
 use super::shared::{Activity, Paused, Shared, wait_until_running};
 use crate::transport::{ConnectionId, Transmit};
 
-/// Output in a buffer above this size gives the buffer back once it is sent.
+/// A buffer that grew above this size is freed once its output is sent.
 const KEPT_CAPACITY: usize = 16 << 10;
 
-/// Carries bytes between a socket and the core, until either is done.
+/// Carries bytes between a socket and the core, until one of them ends the connection.
 pub(super) struct ConnectionTask {
     shared: Arc<Shared>,
     stream: TcpStream,
@@ -32,9 +32,9 @@ enum Next {
 }
 
 impl ConnectionTask {
-    /// Makes the connection known to the core; `None` if there are too many.
+    /// Registers the connection with the core; returns `None` if there are too many.
     pub(super) fn new(shared: &Arc<Shared>, stream: TcpStream) -> Option<Self> {
-        // Replies are small and waited for.
+        // Replies are small, and clients wait for them.
         stream.set_nodelay(true).ok()?;
         let peer = stream.peer_addr().ok()?;
         let (activity, dropped) = (shared.activity(), shared.dropped());
@@ -58,7 +58,7 @@ impl ConnectionTask {
         }
     }
 
-    /// Ends with an error if the socket does: for the core, both are the end of the connection.
+    /// Ends with an error if the socket does. For the core, both are the end of the connection.
     async fn carry(&mut self) -> io::Result<()> {
         loop {
             let Ok(transmit) = self.shared.poll_transmit(self.id, &mut self.output) else {
@@ -75,8 +75,8 @@ impl ConnectionTask {
         }
     }
 
-    /// Sends all that was taken from the core. A client that does not take it, and whose connection
-    /// is closed meanwhile, does not get the rest.
+    /// Sends all that was taken from the core. If the connection is closed while the client does
+    /// not read, the client does not get the rest.
     async fn send(&mut self) -> io::Result<()> {
         while !self.output.is_empty() {
             match self.stream.try_write(&self.output) {
@@ -109,7 +109,7 @@ impl ConnectionTask {
         match self.shared.receive(self.id, &self.stream) {
             Err(Paused) => self.wait_until_running().await,
             Ok(Ok(0)) => return Ok(Next::Stop),
-            // A client that always has something to say is not to keep the others waiting.
+            // A client that sends without pause must not delay the others.
             Ok(Ok(_)) => tokio::task::yield_now().await,
             Ok(Err(error)) if error.kind() == io::ErrorKind::WouldBlock => {
                 tokio::select! {
@@ -127,7 +127,7 @@ impl ConnectionTask {
     }
 }
 
-/// Also when the task is cut short.
+/// Runs also when the task is aborted.
 impl Drop for ConnectionTask {
     fn drop(&mut self) {
         self.shared.close(self.id);

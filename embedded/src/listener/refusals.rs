@@ -1,4 +1,4 @@
-//! Connections that a server closes at a limit, told to its owner: clients are told nothing.
+//! Reports of connections that a server closes at a limit. Clients are told nothing.
 
 use core::net::SocketAddr;
 
@@ -6,26 +6,26 @@ use tokio::sync::watch;
 
 use crate::transport::TooManyConnections;
 
-/// A connection that the server closed at once, at a limit.
+/// A connection that the server closed at once, because of a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Refusal {
-    /// Where the connection came from.
+    /// The address that the connection came from.
     pub peer: SocketAddr,
-    /// Which limit is reached.
+    /// The limit that is reached.
     pub reason: TooManyConnections,
     /// How many connections the server has refused so far, this one included.
     pub count: u64,
 }
 
-/// Tells of connections that a server closes at a limit; from
+/// Reports connections that a server closes at a limit; from
 /// [`Server::refusals`](crate::Server::refusals).
 #[derive(Clone, Debug)]
 pub struct Refusals(pub(super) watch::Receiver<Option<Refusal>>);
 
 impl Refusals {
-    /// Waits for a refusal that was not returned here, and returns the latest:
-    /// [`Refusal::count`] tells of those in between. `None` once the server has ended.
+    /// Waits for a refusal that this has not returned yet, and returns the latest;
+    /// [`Refusal::count`] tells how many came in between. Returns `None` once the server has ended.
     ///
     /// # Cancel safety
     ///
@@ -36,7 +36,7 @@ impl Refusals {
     }
 }
 
-/// The server's end.
+/// The server's side.
 #[derive(Debug, Default)]
 pub(super) struct RefusalLog(watch::Sender<Option<Refusal>>);
 
@@ -50,7 +50,7 @@ impl RefusalLog {
 
     pub(super) fn subscribe(&self) -> Refusals {
         let mut receiver = self.0.subscribe();
-        // What was refused before is told, too.
+        // Refusals before this call are reported too.
         receiver.mark_changed();
         if receiver.borrow().is_none() {
             receiver.mark_unchanged();

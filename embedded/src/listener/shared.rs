@@ -1,4 +1,4 @@
-//! What the tasks of a server share: the core, one at a time.
+//! The state that the tasks of a server share: the core, behind a lock.
 
 use core::net::SocketAddr;
 use std::collections::BTreeMap;
@@ -35,7 +35,7 @@ pub(super) struct Shared {
     refusals: RefusalLog,
 }
 
-/// Whether the server does anything.
+/// Whether the server works or is paused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Activity {
     Running,
@@ -45,7 +45,7 @@ pub(super) enum Activity {
 /// Waits while the server is paused. Cancel safe.
 pub(super) async fn wait_until_running(activity: &mut watch::Receiver<Activity>) {
     let running = |activity: &Activity| *activity == Activity::Running;
-    // It cannot fail: the sender lives as long as the tasks do.
+    // This cannot fail: the sender lives as long as the tasks.
     let _ = activity.wait_for(running).await;
 }
 
@@ -56,7 +56,7 @@ struct Core {
     tasks: BTreeMap<ConnectionId, Arc<Notify>>,
     /// What the timer waits for.
     armed: Option<Instant>,
-    /// One for all connections: an idle one costs nothing.
+    /// One buffer for all connections: an idle connection costs nothing.
     read_buffer: Vec<u8>,
 }
 
@@ -94,7 +94,7 @@ impl Shared {
         self.refusals.subscribe()
     }
 
-    /// Makes a connection known to the core, or tells the owner that it is refused.
+    /// Registers a connection with the core, or reports that it is refused.
     pub(super) fn open(
         &self,
         peer: SocketAddr,
@@ -128,7 +128,7 @@ impl Shared {
         Ok(transmit)
     }
 
-    /// Reads what the socket has, without waiting; tells how much.
+    /// Reads what the socket has, without waiting, and returns how much.
     pub(super) fn receive(
         &self,
         id: ConnectionId,
@@ -150,12 +150,12 @@ impl Shared {
         self.lock().standalone.wants_input(id)
     }
 
-    /// Whether the core has closed the connection.
+    /// Returns whether the core has closed the connection.
     pub(super) fn is_closing(&self, id: ConnectionId) -> bool {
         self.lock().standalone.is_closing(id)
     }
 
-    /// Does what is due; tells when something will be next.
+    /// Does what is due, and returns when the next thing will be.
     pub(super) fn handle_timeout(&self) -> Result<Option<time::Instant>, Paused> {
         let mut core = self.lock();
         let now = core.running()?;
@@ -229,8 +229,7 @@ impl Shared {
         }
     }
 
-    /// Nothing panics that holds the lock; if something did, the others would go on with what it
-    /// left.
+    /// A poisoned lock is used all the same. No code that holds the lock panics.
     fn lock(&self) -> MutexGuard<'_, Core> {
         self.core.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,4 +1,4 @@
-//! Numbers behind sequential names that were given out, and that no tree keeps.
+//! Sequence numbers that were given out, but that no tree keeps.
 
 use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString};
@@ -7,9 +7,9 @@ use zk_jute::Zxid;
 
 use crate::tree::ChildrenCreated;
 
-/// The counters of ZooKeeper's `outstandingChangesForPath` that went beyond their end. The leader
-/// counts on from such a record as long as it lives, which is until the last transaction that
-/// concerns the parent is applied; then the tree's counter counts, where the number stuck.
+/// The counters of ZooKeeper's `outstandingChangesForPath` that went beyond their end. While such a
+/// record lives, the leader counts on from it. The record goes once the last transaction that
+/// concerns the parent is applied; from then on the tree's counter counts, where the number stuck.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PendingCounters(BTreeMap<String, PendingCounter>);
 
@@ -24,8 +24,8 @@ impl PendingCounters {
         self.0.get(path).map(|pending| pending.counter)
     }
 
-    /// The transaction `zxid` concerns this znode, which has this counter then; `None`: it deletes
-    /// the znode.
+    /// Records that the transaction `zxid` concerns this znode, and the counter that the znode has
+    /// then; `None` if the transaction deletes it.
     pub(crate) fn note(&mut self, zxid: Zxid, path: &str, counter: Option<ChildrenCreated>) {
         match counter.filter(|counter| counter.is_beyond_the_end()) {
             Some(counter) => {
@@ -37,7 +37,7 @@ impl PendingCounters {
         }
     }
 
-    /// Everything up to this transaction is applied.
+    /// Forgets the records of all transactions up to this one, which are applied.
     pub(crate) fn forget(&mut self, applied: Zxid) {
         self.0.retain(|_, pending| pending.until > applied);
     }

@@ -1,4 +1,4 @@
-//! The tree as it will be after operations that are checked but not applied.
+//! The tree with the effects of operations that are checked and not yet applied.
 
 use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString};
@@ -12,7 +12,7 @@ use crate::lifetime::Lifetime;
 use crate::path;
 use crate::tree::{ChildrenCreated, Tree, Znode};
 
-/// A tree with changes laid over it: what the later operations of a multi see.
+/// A tree with changes laid over it, for the later operations of a multi.
 #[derive(Debug)]
 pub(super) struct Draft<'a> {
     tree: &'a Tree,
@@ -20,7 +20,7 @@ pub(super) struct Draft<'a> {
     changed: BTreeMap<String, Option<Outline>>,
 }
 
-/// What has to be known of a znode to check the next operation.
+/// The parts of a znode that the next check needs.
 #[derive(Clone, Debug)]
 pub(super) struct Outline {
     pub(super) version: Version,
@@ -37,7 +37,7 @@ impl<'a> Draft<'a> {
         Self { tree, counters, changed }
     }
 
-    /// The counters of the znodes that are concerned; `None` for one that is deleted.
+    /// Returns the counters of the znodes that the operations concern; `None` for a deleted one.
     pub(super) fn into_counters(self) -> Vec<(String, Option<ChildrenCreated>)> {
         let changed = self.changed.into_iter();
         changed.map(|(path, outline)| (path, outline.map(|o| o.children_created))).collect()

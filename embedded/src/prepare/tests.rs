@@ -1,4 +1,4 @@
-//! What cannot be reached by requests in the time of a test.
+//! Cases that requests cannot reach in the time of a test.
 
 use alloc::string::ToString;
 use core::net::{IpAddr, Ipv4Addr};
@@ -90,7 +90,7 @@ fn a_session_that_is_over_changes_nothing() {
     assert_eq!(txn.body, TxnBody::Reject(whole_request(ErrorCode::BAD_ARGUMENTS)));
 }
 
-/// No client can ask for it, but the log could carry it.
+/// No client can ask for this, but the log could carry it.
 #[test]
 fn an_access_list_holds_for_what_follows_in_a_multi() {
     let database = with_session();

@@ -1,4 +1,4 @@
-//! One client's connection, and how far it has come.
+//! A client's connection and its state.
 
 use alloc::collections::VecDeque;
 use alloc::string::String;
@@ -15,18 +15,18 @@ use crate::forward::Ticket;
 use crate::time::Instant;
 use crate::transport::ConnectionId;
 
-/// Input kept in a buffer above this size gives the buffer back once it is read.
+/// A buffer that grew above this size is freed once its input is read.
 const KEPT_CAPACITY: usize = 16 << 10;
 
 #[derive(Debug)]
 pub(super) struct Connection {
     pub(super) peer: SocketAddr,
-    /// Until when there has to be a session.
+    /// The latest moment for the session to begin.
     pub(super) handshake_due: Instant,
     pub(super) phase: Phase,
-    /// What was received and not read: a part of a frame, or what has to wait.
+    /// Bytes that were received and not read: part of a frame, or requests that have to wait.
     input: BytesMut,
-    /// How much of `input` is requests that were counted.
+    /// How many bytes of `input` are requests that were counted.
     counted: usize,
     pub(super) intake: Intake,
     output: BytesMut,
@@ -39,7 +39,7 @@ pub(super) struct Connection {
 /// Whether what was received so far can be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Intake {
-    /// All that came whole was read.
+    /// Every complete frame was read.
     Starved,
     /// A frame waits: for the client to take its replies, or for a write to be committed.
     Stalled,
@@ -55,9 +55,9 @@ enum Deliverability {
 
 #[derive(Debug)]
 pub(super) enum Phase {
-    /// Nothing has been received, or not enough to tell what it is.
+    /// Nothing was received, or too little to tell what it is.
     Greeting,
-    /// The handshake was read, and is being decided.
+    /// The handshake was read, and the leader decides on it.
     Handshaking(Handshake),
     /// There is a session.
     Established(Established),
@@ -73,7 +73,7 @@ pub(super) struct Handshake {
     pub(super) answer: HandshakeAnswer,
 }
 
-/// Whether the client knows the last byte of the handshake; the answer is to match.
+/// Whether the client sent the last byte of the handshake. The answer has to match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum HandshakeAnswer {
     WithReadOnly,
@@ -87,11 +87,11 @@ pub(super) struct Established {
     pub(super) scope: Scope,
     pub(super) timeout: Duration,
     pub(super) identities: Identities,
-    /// What was forwarded and not answered, oldest first.
+    /// Requests that were forwarded and not answered, oldest first.
     pub(super) pending: VecDeque<Pending>,
 }
 
-/// Who knows a session.
+/// Which servers know a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Scope {
     Ensemble,
@@ -106,19 +106,19 @@ pub(super) struct Pending {
     pub(super) awaited: Awaited,
 }
 
-/// What a forwarded request is answered with when it succeeds.
+/// The answer to a forwarded request if it succeeds.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Awaited {
-    /// What the one operation gives.
+    /// The result of the one operation.
     Single(CreateReply),
-    /// What each operation gives.
+    /// The result of each operation.
     Multi(Vec<CreateReply>),
     SessionClosed,
     /// The path of the `sync`, which may be null.
     Synced(Option<String>),
 }
 
-/// How the creation of a znode is answered; of no meaning for other operations.
+/// The form in which the creation of a znode is answered; without meaning for other operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CreateReply {
     Path,
@@ -152,9 +152,9 @@ impl Connection {
         !self.input.is_empty()
     }
 
-    /// How many requests end in `bytes`, which come behind what is kept and are taken next. Each
-    /// counts once, when its last byte comes, and whether or not it can be read already. What
-    /// authenticates does not count.
+    /// Counts the requests that end in `bytes`, which come behind the kept input and are taken
+    /// next. Each request counts once, when its last byte comes, even if it cannot be read yet.
+    /// Authentication does not count.
     pub(super) fn count_requests(&mut self, bytes: &[u8]) -> usize {
         let kept = self.input.get(self.counted..).unwrap_or_default();
         let (mut at, mut requests) = (0, 0);
@@ -167,13 +167,13 @@ impl Connection {
         requests
     }
 
-    /// Takes what is kept, with `bytes` behind it.
+    /// Takes the kept input, with `bytes` behind it.
     pub(super) fn take_input(&mut self, bytes: &[u8]) -> BytesMut {
         self.input.extend_from_slice(bytes);
         core::mem::take(&mut self.input)
     }
 
-    /// Keeps what could not be read.
+    /// Keeps input that could not be read.
     pub(super) fn keep_input(&mut self, rest: &[u8], used: usize) {
         self.counted = self.counted.saturating_sub(used);
         self.input.extend_from_slice(rest);
@@ -217,7 +217,8 @@ impl Connection {
         self.send(&header, &WatcherEvent { kind, state, path });
     }
 
-    /// Whether everything for this client can still reach it, and has not grown beyond `limit`.
+    /// Returns whether everything for this client can still reach it, and has not grown beyond
+    /// `limit`.
     pub(super) fn is_deliverable(&self, limit: usize) -> bool {
         self.deliverability == Deliverability::Whole && self.output.len() <= limit
     }
@@ -237,8 +238,8 @@ impl Connection {
     }
 }
 
-/// The length of the frame at `at` of `kept` and `bytes` together, with that of its length, if all of
-/// it is there.
+/// Returns the length of the frame at `at` of `kept` and `bytes` together, its length field
+/// included, if the frame is complete.
 fn frame_length(kept: &[u8], bytes: &[u8], at: usize) -> Option<usize> {
     let length = usize::try_from(int_at(kept, bytes, at)?).ok()?.checked_add(4)?;
     let end = at.checked_add(length)?;

@@ -1,4 +1,4 @@
-//! From bytes to requests, and what becomes of each.
+//! Reads requests from bytes, and dispatches them.
 
 use alloc::string::ToString;
 
@@ -16,15 +16,15 @@ use crate::mode::ServerMode;
 use crate::transport::ConnectionId;
 use crate::write::{self, MultiEntry, WriteRequest};
 
-/// Whether a request was dealt with, or has to be looked at again later.
+/// Whether a request was handled, or has to wait.
 enum Progress {
     Done,
-    /// Something before it has to be finished first.
+    /// An earlier request has to be finished first.
     Wait,
 }
 
 impl Replica {
-    /// Reads as many frames as can be read now; tells how many bytes they took.
+    /// Reads as many frames as possible, and returns how many bytes they took.
     pub(super) fn read(&mut self, id: ConnectionId, bytes: &[u8]) -> usize {
         let mut used = 0;
         while let Some(connection) = self.connections.get_mut(&id) {
@@ -105,7 +105,7 @@ impl Replica {
         let Phase::Established(established) = &mut connection.phase else {
             return Progress::Done;
         };
-        // These two are answered when they are read, whatever else waits.
+        // The server answers these two when it reads them, whatever else waits.
         match header.opcode {
             OpCode::AUTH => {
                 self.authenticate(id, header.xid, body);
@@ -117,7 +117,7 @@ impl Replica {
             }
             _ => {}
         }
-        // As `ZooKeeperServer.submitRequestNow` drops what it cannot touch the session for.
+        // `ZooKeeperServer.submitRequestNow` drops a request if it cannot touch its session.
         if self.closing_sessions.contains(&established.session) {
             return Progress::Done;
         }
@@ -184,7 +184,7 @@ impl Replica {
             })
         };
         let Ok((forward, awaited)) = read else {
-            // Needs no transaction, but its turn.
+            // It needs no transaction, but it has to wait for its turn.
             if !established.pending.is_empty() {
                 return Progress::Wait;
             }
@@ -197,8 +197,8 @@ impl Replica {
         Progress::Done
     }
 
-    /// A read-only server refuses everything that needs its leader, except that a session of its
-    /// own can end.
+    /// Refuses a request that needs the leader, on a read-only server. The end of one of its own
+    /// sessions succeeds.
     fn refuse_write(&mut self, id: ConnectionId, header: RequestHeader) {
         let zxid = self.database.last_zxid();
         let Some(connection) = self.connections.get_mut(&id) else {
@@ -216,7 +216,7 @@ impl Replica {
         }
     }
 
-    /// Adds an identity to the connection. A client that is refused loses the connection.
+    /// Adds an identity to the connection. A refusal ends the connection.
     fn authenticate(&mut self, id: ConnectionId, xid: Xid, body: &[u8]) {
         let super_digest = self.config.super_digest.as_deref();
         let Some(connection) = self.connections.get_mut(&id) else {
@@ -254,7 +254,8 @@ impl Replica {
         self.end(id);
     }
 
-    /// Answers a SASL token as a server that is not set up for SASL: with a null token.
+    /// Answers a SASL token with a null token, as a server without SASL does
+    /// (docs/protocol.md#sasl).
     fn answer_sasl(&mut self, id: ConnectionId, xid: Xid, body: &[u8]) {
         let request = GetSaslRequest::decode_prefix(body);
         let has_token = request.is_ok_and(|request| request.token.expose().is_some());
@@ -269,15 +270,15 @@ impl Replica {
 }
 
 impl Established {
-    /// Nothing follows the end of a session.
+    /// Returns whether another request may follow. None follows the end of a session.
     fn takes_another(&self, max_outstanding: usize) -> bool {
         let closes = |pending: &Pending| pending.awaited == Awaited::SessionClosed;
         self.pending.len() < max_outstanding.max(1) && !self.pending.back().is_some_and(closes)
     }
 }
 
-/// The payload of the frame that `input` starts with, once it is all there. A frame without a
-/// payload is refused like one that is too long.
+/// Returns the payload of the first frame of `input`, once it is complete. It refuses an empty
+/// frame like one that is too long.
 fn next_payload(input: &[u8], limit: usize) -> Result<Option<&[u8]>, FrameError> {
     match frame_len(input, limit)? {
         Some(0) => Err(FrameError::Negative(0)),
@@ -286,7 +287,8 @@ fn next_payload(input: &[u8], limit: usize) -> Result<Option<&[u8]>, FrameError>
     }
 }
 
-/// Whether the leader has to see a request. To its own clients a `sync` is a read.
+/// Returns whether the leader has to see a request. The leader answers a `sync` of its own clients
+/// like a read.
 fn is_forwarded(opcode: OpCode, mode: ServerMode) -> bool {
     is_write(opcode)
         || (opcode == OpCode::SYNC && !matches!(mode, ServerMode::Leader | ServerMode::Standalone))
@@ -309,8 +311,8 @@ fn is_write(opcode: OpCode) -> bool {
     )
 }
 
-/// Whether a request is answered with `ThrottledOp` once it has waited too long. An unknown one is
-/// not: it costs the connection, as ever.
+/// Returns whether a request is answered with `ThrottledOp` once it has waited too long. An unknown
+/// one is not: it costs the connection, as without throttling.
 fn is_throttleable(opcode: OpCode) -> bool {
     !matches!(opcode, OpCode::PING | OpCode::CLOSE_SESSION)
         && (is_write(opcode) || Reads::knows(opcode))

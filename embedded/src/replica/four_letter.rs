@@ -1,4 +1,4 @@
-//! Four letters in place of a first frame, answered in plain text.
+//! Four-letter words in place of a first frame, answered in plain text (docs/protocol.md#frames).
 
 use alloc::format;
 use alloc::string::String;
@@ -9,7 +9,8 @@ use super::connection::Phase;
 use crate::mode::ServerMode;
 use crate::transport::ConnectionId;
 
-/// What is told as the version: the release that this server follows, and that it is another one.
+/// The version that the words report: the release that this server follows, and a mark that it is
+/// another server.
 const VERSION: &str = concat!("3.9.5-zk-embedded-", env!("CARGO_PKG_VERSION"));
 const BUILT_ON: &str = "01/01/1970 00:00 UTC";
 
@@ -22,7 +23,7 @@ const WORDS: [&str; 17] = [
     "srvr", "stat", "stmk", "wchc", "wchs",
 ];
 
-/// The word that a connection begins with.
+/// Returns the word that a connection begins with.
 pub(super) fn recognise(input: &[u8]) -> Option<Word> {
     let head = input.get(..4)?;
     let word = WORDS.iter().find(|word| word.as_bytes() == head)?;
@@ -30,8 +31,8 @@ pub(super) fn recognise(input: &[u8]) -> Option<Word> {
 }
 
 impl Replica {
-    /// Answers, then closes. Words that are not answered get what a server says to those that its
-    /// administrator has not allowed.
+    /// Answers a word, then closes. A word that this server does not answer gets the text for a
+    /// word that the administrator has not allowed.
     pub(super) fn answer_four_letters(&mut self, id: ConnectionId, word: Word) {
         let text = match word.0 {
             "ruok" => String::from("imok"),

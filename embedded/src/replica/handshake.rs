@@ -1,4 +1,4 @@
-//! How a session begins and goes on.
+//! Handshakes: sessions begin and continue (docs/protocol.md#the-handshake).
 
 use alloc::collections::VecDeque;
 use core::time::Duration;
@@ -15,7 +15,7 @@ use crate::mode::ServerMode;
 use crate::transport::ConnectionId;
 
 impl Replica {
-    /// The first frame of a connection.
+    /// Handles the first frame of a connection.
     pub(super) fn shake_hands(&mut self, id: ConnectionId, payload: &[u8]) {
         let Ok(request) = ConnectRequest::decode_prefix(payload) else {
             return self.end(id);
@@ -30,7 +30,7 @@ impl Replica {
         let session = if request.session_id == SessionId::NONE {
             self.new_session()
         } else {
-            // Before the password is looked at, as Apache's servers do.
+            // Apache's servers do this before they compare the password.
             if let Some(other) = self.by_session.get(&request.session_id).copied() {
                 self.end(other);
             }
@@ -67,7 +67,7 @@ impl Replica {
         }
     }
 
-    /// The leader's answer to a handshake.
+    /// Sends the leader's answer to a handshake.
     pub(super) fn conclude_handshake(
         &mut self,
         id: ConnectionId,
@@ -112,7 +112,8 @@ impl Replica {
         self.ready.insert(id);
     }
 
-    /// A session of the ensemble cannot go on here (since 3.7.0), one from here can.
+    /// Continues a session on a read-only server. Since 3.7.0 only its own sessions can, not those
+    /// of the ensemble.
     fn resume_locally(&mut self, id: ConnectionId, handshake: Handshake) {
         if self.local_sessions.contains(&handshake.session) {
             self.establish(id, handshake, Scope::Local);
@@ -152,7 +153,7 @@ impl Replica {
 }
 
 impl Connection {
-    /// The handshake that this ticket is for.
+    /// Returns the handshake that this ticket is for.
     pub(super) fn handshake(&self, ticket: Ticket) -> Option<Handshake> {
         match self.phase {
             Phase::Handshaking(handshake) if handshake.ticket == ticket => Some(handshake),

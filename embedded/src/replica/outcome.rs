@@ -1,4 +1,4 @@
-//! What came of forwarded requests, told to the clients that wait for it.
+//! The results of forwarded requests, sent to the clients that wait for them.
 
 use alloc::vec::Vec;
 
@@ -13,7 +13,7 @@ use crate::forward::{Answer, Ticket};
 use crate::txn::{Extent, OperationOutcome, Rejection, Txn, TxnOutcome};
 
 impl Replica {
-    /// The leader answers what needed no transaction.
+    /// Sends the leader's answer to a request that needed no transaction.
     pub fn answer(&mut self, ticket: Ticket, answer: Answer) {
         let id = ticket.connection;
         let Some(connection) = self.connections.get_mut(&id) else {
@@ -28,15 +28,15 @@ impl Replica {
                     connection.reply(xid, zxid, &path.as_deref());
                     self.ready.insert(id);
                 }
-                // A session that moved loses its connection without an answer.
+                // The connection of a session that moved ends without an answer.
                 _ => self.end(id),
             }
         }
         self.go_on(id);
     }
 
-    /// Answers the request that a transaction came from, and closes the connection of a session
-    /// that it ended.
+    /// Answers the request that a transaction came from. If the transaction ended a session, it
+    /// closes the session's connection.
     pub(super) fn conclude(&mut self, txn: &Txn, outcome: &TxnOutcome, ticket: Option<Ticket>) {
         if let Some(ticket) = ticket
             && let Some(connection) = self.connections.get_mut(&ticket.connection)
@@ -58,7 +58,7 @@ impl Replica {
         }
     }
 
-    /// Ends the connection of a session that has one here.
+    /// Ends the connection that a session has to this replica.
     pub(crate) fn end_connection_of(&mut self, session: SessionId) {
         if let Some(id) = self.by_session.get(&session).copied() {
             self.end(id);
@@ -70,9 +70,9 @@ impl Replica {
 struct Concluded;
 
 impl Connection {
-    /// The oldest of what was forwarded, if this ticket is for it. Answers come in the order of
-    /// the requests: one for a later request would leave the earlier without any, so that the
-    /// connection has to end.
+    /// Takes the oldest forwarded request, if this ticket is for it. Answers come in the order of
+    /// the requests: an answer to a later one would leave the earlier one without any, so the
+    /// connection ends.
     fn take_pending(&mut self, ticket: Ticket) -> Option<Pending> {
         let Phase::Established(established) = &mut self.phase else {
             return None;
@@ -80,7 +80,8 @@ impl Connection {
         established.pending.pop_front().filter(|oldest| oldest.ticket == ticket)
     }
 
-    /// `None` if the outcome is that of another kind of request.
+    /// Answers a forwarded request. Returns `None` if the outcome is that of another kind of
+    /// request.
     fn conclude(
         &mut self,
         pending: &Pending,
@@ -111,8 +112,8 @@ impl Connection {
         Some(Concluded)
     }
 
-    /// Answers a multi of which an operation failed: the header tells of success, every entry of
-    /// failure.
+    /// Answers a multi of which an operation failed: the header reports success, and every entry a
+    /// failure (docs/protocol.md#transactions).
     fn reply_failed_multi(&mut self, xid: Xid, zxid: Zxid, rejection: Rejection, count: usize) {
         let error = |index: usize| match index.cmp(&rejection.operation) {
             core::cmp::Ordering::Less => ErrorCode::OK,
@@ -124,7 +125,7 @@ impl Connection {
     }
 }
 
-/// The result of an operation, as an entry of a multi; its body alone answers a single request.
+/// Makes an entry of a multi of an operation's result. Its body alone answers a single request.
 fn result(outcome: &OperationOutcome, reply: CreateReply) -> MultiResult<'_> {
     match (outcome, reply) {
         (OperationOutcome::Created { path, .. }, CreateReply::Path) => {

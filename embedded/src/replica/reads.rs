@@ -1,4 +1,4 @@
-//! Requests that change nothing in the database.
+//! Requests that do not change the database.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -19,7 +19,7 @@ use crate::transport::ConnectionId;
 use crate::tree::Znode;
 use crate::watches::{Watches, WatchesFull};
 
-/// What a read may look at, and where it answers.
+/// The state that a read may use, and the connection that it answers.
 pub(super) struct Reads<'a> {
     pub(super) database: &'a Database,
     pub(super) watches: &'a mut Watches,
@@ -39,7 +39,7 @@ pub(super) fn decode<'a, T: Decode<'a>>(body: &'a [u8]) -> Result<T, ErrorCode> 
 }
 
 impl<'a> Reads<'a> {
-    /// Whether [`Reads::answer`] knows the operation.
+    /// Returns whether [`Reads::answer`] knows the operation.
     pub(super) const fn knows(opcode: OpCode) -> bool {
         matches!(
             opcode,
@@ -105,20 +105,20 @@ impl<'a> Reads<'a> {
         self.connection.reply(xid, zxid, body);
     }
 
-    /// Whether a reply may be so long; without the header, and about.
+    /// Refuses a reply that is too long. The length is an estimate, without the header.
     fn fits(&self, length: usize) -> Result<(), ErrorCode> {
         if length <= self.max_reply { Ok(()) } else { Err(ErrorCode::MARSHALLING_ERROR) }
     }
 
-    /// For a client of the leader's own: a read like others, behind the connection's writes and
-    /// no other's. The path may be null.
+    /// Answers a `sync` of one of the leader's own clients. It is a read like others: it waits for
+    /// the writes of its connection, and for no others. The path may be null.
     fn sync(&mut self, xid: Xid, body: &[u8]) -> Result<(), ErrorCode> {
         let path: Option<&str> = decode(body)?;
         self.reply(xid, &path);
         Ok(())
     }
 
-    /// The watch is left whether or not the znode is there.
+    /// Leaves the watch whether or not the znode exists.
     fn exists(&mut self, xid: Xid, body: &[u8]) -> Result<(), ErrorCode> {
         let ExistsRequest { path, watch } = decode(body)?;
         if path.contains('\0') {
@@ -187,7 +187,7 @@ impl<'a> Reads<'a> {
         Ok(())
     }
 
-    /// No permission is asked for: these znodes are the session's own.
+    /// Asks for no permission: the znodes belong to the session.
     fn get_ephemerals(&mut self, xid: Xid, body: &[u8]) -> Result<(), ErrorCode> {
         let GetEphemeralsRequest { prefix_path } = decode(body)?;
         let prefix = prefix_path.unwrap_or_default();
@@ -202,7 +202,7 @@ impl<'a> Reads<'a> {
     fn get_all_children_number(&mut self, xid: Xid, body: &[u8]) -> Result<(), ErrorCode> {
         let GetAllChildrenNumberRequest { path } = decode(body)?;
         self.readable(path)?;
-        // Below its other name, the empty path, servers count the root too.
+        // Servers also count the root if the path is empty, its other name.
         let root = usize::from(path.is_empty());
         let count = self.database.tree().count_below(path) + root;
         let total_number = i32::try_from(count).unwrap_or(i32::MAX);
@@ -210,7 +210,7 @@ impl<'a> Reads<'a> {
         Ok(())
     }
 
-    /// Each read succeeds or fails alone, and none leaves a watch.
+    /// Executes each read by itself; it succeeds or fails alone, and leaves no watch.
     fn multi_read(&mut self, xid: Xid, body: &[u8]) -> Result<(), ErrorCode> {
         let reads: MultiReadRequest<'_> = decode(body)?;
         // The lists of names have to outlive the results that point to them.
@@ -257,7 +257,7 @@ impl<'a> Reads<'a> {
     }
 }
 
-/// What a client is told whose watch is one too many.
+/// Returns the code for a client with one watch too many.
 pub(super) fn refused(_: WatchesFull) -> ErrorCode {
     ErrorCode::QUOTA_EXCEEDED
 }

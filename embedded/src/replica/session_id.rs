@@ -1,22 +1,23 @@
-//! Ids of sessions, and the passwords that follow from them.
+//! Session ids, and the passwords that follow from them.
 
 use zk_jute::SessionId;
 use zk_jute::records::PASSWORD_LEN;
 
 use crate::config::Config;
 
-/// The server's number in the first byte, behind it what Apache's servers take from their clock.
+/// Returns the first id: the server's number in the first byte, and behind it the seed, where
+/// Apache's servers take the clock.
 pub(super) fn first_session(config: &Config) -> SessionId {
     const BEHIND_SERVER_ID: u64 = (1 << 56) - 1;
-    // Spreads small seeds over the bits above the 24 that count up.
+    // This spreads small seeds over the bits above the 24 that count up.
     let started_at = config.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) << 24 & BEHIND_SERVER_ID;
     let id = u64::from(config.server_id) << 56 | started_at;
-    // 0 asks for a session, so no session may have it.
+    // A client sends 0 to ask for a session, so no session may have that id.
     SessionId::new(id.max(1).cast_signed())
 }
 
-/// Every server derives the same password from an id, so that none has to be passed around. It is
-/// no secret: Java's `Random`, seeded with the id.
+/// Derives the password from the id. Every server derives the same one, so they need not share it.
+/// It is no secret: it comes from Java's `Random`, seeded with the id.
 pub(super) fn password_of(session: SessionId) -> [u8; PASSWORD_LEN] {
     const SALT: u64 = 0xb341_5c00;
     const MULTIPLIER: u64 = 0x5_deec_e66d;
@@ -35,7 +36,7 @@ pub(super) fn password_of(session: SessionId) -> [u8; PASSWORD_LEN] {
 mod tests {
     use super::*;
 
-    /// What Apache ZooKeeper 3.9.5 gave out.
+    /// Apache ZooKeeper 3.9.5 gave these out.
     #[test]
     fn passwords_are_those_of_real_servers() {
         let password = password_of(SessionId::new(0x0100_0011_4fe6_0000));

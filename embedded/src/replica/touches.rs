@@ -1,11 +1,12 @@
-//! The sessions that a replica heard of: the touch table of ZooKeeper's `LearnerSessionTracker`.
+//! The sessions that a replica has heard of: the touch table of ZooKeeper's
+//! `LearnerSessionTracker`.
 
 use alloc::collections::BTreeMap;
 use core::time::Duration;
 
 use zk_jute::SessionId;
 
-/// Each session with the timeout of the connection on which it was heard of last.
+/// Each session with the timeout of the connection that it was last heard on.
 #[derive(Debug, Default)]
 pub(super) struct TouchTable {
     touched: BTreeMap<SessionId, Duration>,
@@ -13,11 +14,11 @@ pub(super) struct TouchTable {
     last: Option<Touch>,
 }
 
-/// An entry that was made.
+/// An entry that was added.
 #[derive(Clone, Copy, Debug)]
 struct Touch {
     session: SessionId,
-    /// What stood in the table in its place.
+    /// The entry that it replaced.
     before: Option<Duration>,
 }
 

@@ -1,4 +1,4 @@
-//! The requests that set, look for and remove watches.
+//! The requests that set, check and remove watches (docs/protocol.md#watches).
 
 use zk_jute::records::{
     AddWatchMode, AddWatchRequest, AddWatchResponse, CheckWatchesRequest, EventType,
@@ -8,10 +8,10 @@ use zk_jute::{ErrorCode, Vector, Xid, Zxid};
 
 use super::reads::{Reads, decode, refused};
 
-/// Events that `setWatches` catches up on belong to no transaction.
+/// The events that `setWatches` sends for missed changes belong to no transaction.
 const NO_TRANSACTION: Zxid = Zxid::new(-1);
 
-/// A null list is refused when it is its turn: what stands before it has been dealt with.
+/// Refuses a null list. It is checked in its turn: the lists before it have been handled.
 fn present<'a>(paths: Vector<'a, &'a str>) -> Result<Vector<'a, &'a str>, ErrorCode> {
     if paths.is_null() { Err(ErrorCode::MARSHALLING_ERROR) } else { Ok(paths) }
 }
@@ -39,7 +39,7 @@ impl Reads<'_> {
         Ok(())
     }
 
-    /// Tells at once of what changed since the client last looked, and watches the rest.
+    /// Reports at once what has changed since the client's zxid, and watches the rest.
     fn set_one_shot(
         &mut self,
         seen: Zxid,

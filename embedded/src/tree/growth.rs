@@ -1,4 +1,4 @@
-//! What a change adds to the subtrees that it is in.
+//! How much a change adds to the subtrees that contain it.
 
 use bytes::Bytes;
 
@@ -23,7 +23,7 @@ impl Growth {
     }
 }
 
-/// Data is limited by the length of a frame.
+/// The length of a frame limits the data.
 fn length(data: Option<&Bytes>) -> i64 {
     data.map_or(0, |data| i64::try_from(data.len()).unwrap_or(i64::MAX))
 }

@@ -1,4 +1,4 @@
-//! Quotas: what a subtree holds, counted into a znode. Nothing is refused, as by Apache's servers
+//! Quotas: the size of a subtree, counted in a znode. No write is refused, as by Apache's servers
 //! without `enforceQuota`.
 //!
 //! The znode `/zookeeper/quota/PATH/zookeeper_limits` puts a quota on PATH. The znode
@@ -20,7 +20,7 @@ const LIMITS: &str = "zookeeper_limits";
 const STATS: &str = "zookeeper_stats";
 
 impl Tree {
-    /// To be called behind the creation of each znode.
+    /// Counts a znode that was created. Call it after each creation.
     pub(super) fn track_created(&mut self, path: &str, growth: Growth) {
         match quota_znode(path) {
             Some((subject, LIMITS)) => {
@@ -32,7 +32,7 @@ impl Tree {
         self.count(path, growth);
     }
 
-    /// To be called behind the deletion of each znode.
+    /// Counts a znode that was deleted. Call it after each deletion.
     pub(super) fn track_deleted(&mut self, path: &str, growth: Growth) {
         if let Some((subject, LIMITS)) = quota_znode(path) {
             self.quotas.remove(subject);
@@ -40,8 +40,8 @@ impl Tree {
         self.count(path, growth);
     }
 
-    /// Adds to the count of the deepest subtree with a quota that the znode is in. A stats znode
-    /// whose content is no count stays as it is; Apache's servers terminate there.
+    /// Adds to the count of the deepest subtree with a quota that contains the znode. A stats znode
+    /// that holds no count stays as it is; Apache's servers terminate there.
     pub(super) fn count(&mut self, path: &str, growth: Growth) {
         let Some(subject) = self.subject_above(path) else {
             return;
@@ -54,7 +54,7 @@ impl Tree {
         }
     }
 
-    /// The deepest path with a quota that is `path` or above it.
+    /// Returns the deepest path with a quota that is `path` or above it.
     fn subject_above<'a>(&self, path: &'a str) -> Option<&'a str> {
         let mut candidate = path;
         while !self.quotas.is_empty() && !candidate.is_empty() {
@@ -87,8 +87,8 @@ impl Tree {
     }
 }
 
-/// The path that a znode below `/zookeeper/quota` is about, and the znode's own name. A quota on the
-/// root is none.
+/// Splits a path below `/zookeeper/quota` into the path that the quota is for, and the znode's own
+/// name. A quota on the root does not count.
 fn quota_znode(path: &str) -> Option<(&str, &str)> {
     let below = path.strip_prefix(path::QUOTA).filter(|below| below.starts_with('/'))?;
     below.rsplit_once('/').filter(|(subject, _)| !subject.is_empty())
@@ -99,12 +99,13 @@ fn quota_znode(path: &str) -> Option<(&str, &str)> {
 struct Stats {
     count: i64,
     bytes: i64,
-    /// What else a client wrote there.
+    /// Other keys that a client wrote there.
     others: BTreeMap<String, i64>,
 }
 
 impl Stats {
-    /// What is missing counts from -1. `None`: the content is none that Apache's servers can read.
+    /// Reads a count. A missing number is -1. Returns `None` if Apache's servers cannot read the
+    /// content.
     fn parse(data: &[u8]) -> Option<Self> {
         let text = core::str::from_utf8(data).ok()?;
         let mut stats = Self { count: -1, bytes: -1, others: BTreeMap::new() };
@@ -149,7 +150,7 @@ mod tests {
         Stats::parse(text.as_bytes()).map(|stats| stats.to_string())
     }
 
-    /// As recorded of Apache ZooKeeper 3.8.0, but for what makes it terminate.
+    /// As recorded from Apache ZooKeeper 3.8.0, except for what makes it terminate.
     #[test]
     fn stats_are_read_as_by_stats_track() {
         let cases = [

@@ -12,7 +12,7 @@ use crate::config::CounterEnd;
 use crate::lifetime::Lifetime;
 use crate::time::Timestamp;
 
-/// A znode: data, access list, what [`Stat`] tells, and the names of its children.
+/// A znode: data, access list, metadata ([`Stat`]), and the names of its children.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Znode {
     pub(super) data: Option<Bytes>,
@@ -30,32 +30,32 @@ pub struct Znode {
 }
 
 impl Znode {
-    /// The data; null and empty are kept apart.
+    /// Returns the data. Null and empty data differ.
     pub fn data(&self) -> Option<&[u8]> {
         self.data.as_deref()
     }
 
-    /// Who may do what.
+    /// Returns the access list.
     pub fn access(&self) -> &AccessList {
         &self.access
     }
 
-    /// What ends the znode's life.
+    /// Returns what ends the znode's life.
     pub fn lifetime(&self) -> Lifetime {
         self.lifetime
     }
 
-    /// The names of the children, in the order of their bytes.
+    /// Returns the names of the children, ordered by their bytes.
     pub fn children(&self) -> impl ExactSizeIterator<Item = &str> {
         self.children.iter().map(String::as_str)
     }
 
-    /// How many children were ever created.
+    /// Returns how many children the znode has ever had.
     pub(crate) fn children_created(&self) -> ChildrenCreated {
         self.children_created
     }
 
-    /// What servers tell about a znode.
+    /// Returns the znode's metadata.
     pub fn stat(&self) -> Stat {
         let num_children = count(self.children.len());
         Stat {
@@ -76,8 +76,8 @@ impl Znode {
         }
     }
 
-    /// Whether the time has come to delete it: a container that lost its last child, or a znode
-    /// whose time to live is over.
+    /// Returns whether the server has to delete it now: it is a container that lost its last child,
+    /// or its time to live has passed.
     pub(crate) fn is_reapable(&self, now: Timestamp) -> bool {
         let overdue = match self.lifetime {
             Lifetime::Persistent | Lifetime::Ephemeral(_) => false,
@@ -88,8 +88,8 @@ impl Znode {
     }
 }
 
-/// The counter that sequences are taken from: how many children a znode ever had, as far as that
-/// goes ([`CounterEnd`]). It does not count the children that every server begins with.
+/// The counter of sequence numbers: how many children a znode has ever had, as far as it counts
+/// ([`CounterEnd`]). It does not count the children that every server begins with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ChildrenCreated(i32);
 
@@ -100,18 +100,20 @@ impl ChildrenCreated {
         Self(count)
     }
 
-    /// Whether it has counted further than 2147483647.
+    /// Returns whether it has counted beyond 2147483647.
     pub(crate) const fn is_beyond_the_end(self) -> bool {
         self.0 < 0
     }
 
-    /// After one more, as the leader counts among changes that are not applied.
+    /// Returns the counter after one more child, as the leader counts among changes that are not
+    /// applied.
     #[must_use]
     pub(crate) const fn next(self) -> Self {
         Self(self.0.wrapping_add(1))
     }
 
-    /// After one more, as the tree keeps it; `None`: it is kept as it is.
+    /// Returns the counter after one more child, as the tree stores it; `None` if the stored one
+    /// stays.
     pub(crate) fn stored_next(self, end: CounterEnd) -> Option<Self> {
         let next = self.next();
         match end {
@@ -120,19 +122,19 @@ impl ChildrenCreated {
         }
     }
 
-    /// The ten characters, eleven for large negative numbers, that go behind the name of the next
-    /// sequential child.
+    /// Returns the ten characters, or eleven for large negative numbers, at the end of the next
+    /// sequential child's name.
     pub(crate) fn sequence(self) -> String {
         alloc::format!("{:010}", self.0)
     }
 
-    /// Children created and deleted, as [`Stat::cversion`] shows it.
+    /// Returns the number of children created and deleted, as [`Stat::cversion`] shows it.
     const fn cversion(self, num_children: i32) -> Version {
         Version::new(self.0.wrapping_mul(2).wrapping_sub(num_children))
     }
 }
 
-/// More than fits cannot be: the frames that would have brought it are limited.
+/// Converts a length. It always fits, because frames are limited.
 fn count(number: usize) -> i32 {
     i32::try_from(number).unwrap_or(i32::MAX)
 }

@@ -7,14 +7,14 @@ use alloc::vec::Vec;
 use crate::path;
 use crate::transport::ConnectionId;
 
-/// How long a watch stays, and how far it reaches.
+/// How long a watch stays, and how deep it reaches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum WatchMode {
-    /// Once.
+    /// One event.
     Standard,
-    /// Stays.
+    /// All events.
     Persistent,
-    /// Stays, and reaches down to all descendants.
+    /// All events, also those of all descendants.
     Recursive,
 }
 
@@ -22,7 +22,7 @@ impl WatchMode {
     pub(super) const ALL: [Self; 3] = [Self::Standard, Self::Persistent, Self::Recursive];
 }
 
-/// The modes in which one connection watches one path. Since 3.9.0 they do not replace one another.
+/// The modes in which a connection watches a path. Since 3.9.0 they do not replace one another.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Modes(u8);
 
@@ -40,18 +40,18 @@ impl Modes {
     }
 }
 
-/// Which connections watch which paths, looked up from both sides.
+/// Connections and the paths that they watch, with a look-up from both sides.
 #[derive(Debug, Default)]
 pub(super) struct Table {
     by_path: BTreeMap<String, BTreeMap<ConnectionId, Modes>>,
     by_connection: BTreeMap<ConnectionId, BTreeSet<String>>,
-    /// Number of recursive watches: without any, ancestors need not be looked at.
+    /// The number of recursive watches. If it is 0, no ancestor needs a look-up.
     recursive: usize,
     /// The weight of all watches.
     bytes: usize,
 }
 
-/// About how many bytes a watch of one connection takes: the path is kept twice.
+/// Estimates how many bytes a connection's watch takes: the path is stored twice.
 pub(super) const fn weight(path: &str) -> usize {
     128 + 2 * path.len()
 }
@@ -81,7 +81,7 @@ impl Table {
         modes.is_some_and(|modes| any_of.iter().any(|mode| modes.contains(*mode)))
     }
 
-    /// Removes these modes; tells whether there were any.
+    /// Removes these modes, and returns whether there were any.
     pub(super) fn remove(
         &mut self,
         connection: ConnectionId,
@@ -103,7 +103,7 @@ impl Table {
         }
     }
 
-    /// Who watches exactly this path; one-shot watches are removed.
+    /// Returns the connections that watch exactly this path, and removes their one-shot watches.
     pub(super) fn fire(&mut self, path: &str) -> Vec<ConnectionId> {
         let Some(watchers) = self.by_path.get(path) else {
             return Vec::new();
@@ -115,7 +115,7 @@ impl Table {
         fired
     }
 
-    /// Who watches this path, or one above it recursively; each once.
+    /// Returns the connections that watch this path, or one above it recursively; each once.
     pub(super) fn fire_with_ancestors(&mut self, path: &str) -> Vec<ConnectionId> {
         let mut fired = self.fire(path);
         if self.recursive == 0 {
@@ -135,12 +135,12 @@ impl Table {
         fired
     }
 
-    /// About how many bytes all watches take.
+    /// Estimates how many bytes all watches take.
     pub(super) const fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Number of watches: one for each connection and path.
+    /// Returns the number of watches: one for each connection and path.
     pub(super) fn len(&self) -> usize {
         self.by_path.values().map(BTreeMap::len).sum()
     }

@@ -1,5 +1,5 @@
-//! Bodies of requests with an access list, which Java reads with nulls in it: the records of
-//! `zk-jute` are those of clients that send none.
+//! Bodies of requests with an access list, which may hold nulls as Java reads them. The records of
+//! `zk-jute` are for clients, which send none.
 
 use alloc::vec::Vec;
 
@@ -44,14 +44,14 @@ pub(crate) enum MultiEntry<'a> {
     Check(CheckVersionRequest<'a>),
 }
 
-/// The operations of a multi; `None` if one of them has no place in one.
+/// Decodes the operations of a multi; `None` if an operation is not allowed in one.
 pub(crate) fn multi_entries(body: &[u8]) -> Result<Option<Vec<MultiEntry<'_>>>, DecodeError> {
     let mut reader = Reader::new(body);
     let mut entries = Vec::new();
     loop {
         let kind = OpCode::decode(&mut reader)?;
         let is_end = reader.boolean()?;
-        // The error code is that of a reply; servers do not look at it here.
+        // Servers ignore the error code here; it is meant for replies.
         ErrorCode::decode(&mut reader)?;
         if is_end {
             return Ok(Some(entries));

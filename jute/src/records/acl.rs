@@ -1,4 +1,4 @@
-//! Which identities may do what.
+//! Access lists; see docs/protocol.md#access-lists-and-identities.
 
 use core::fmt;
 use core::ops::BitOr;
@@ -33,17 +33,17 @@ impl Permissions {
     /// Everything.
     pub const ALL: Self = Self(31);
 
-    /// The set with these bits.
+    /// Makes a set of these bits.
     pub const fn new(bits: i32) -> Self {
         Self(bits)
     }
 
-    /// The bits.
+    /// Returns the bits.
     pub const fn get(self) -> i32 {
         self.0
     }
 
-    /// Whether all of `other` is in this set.
+    /// Returns whether this set contains all of `other`.
     pub const fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
@@ -57,7 +57,7 @@ impl BitOr for Permissions {
     }
 }
 
-/// The letters that ZooKeeper's command line uses: `cdrwa`.
+/// Writes the letters of ZooKeeper's command line: `cdrwa`.
 impl fmt::Display for Permissions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let letters = [
@@ -97,9 +97,9 @@ impl Decode<'_> for Permissions {
 }
 
 record! {
-    /// One entry of an access list: what an identity may do.
+    /// An entry of an access list: an identity with its permissions.
     pub struct Acl<'a> {
-        /// What it may do.
+        /// The permissions of the identity.
         pub permissions: Permissions,
         /// The kind of identity: `world`, `auth`, `digest`, `ip`, `sasl`, `x509`.
         pub scheme: &'a str,
@@ -107,7 +107,8 @@ record! {
         pub id: &'a str,
     }
 
-    /// Reads a znode's access list; needs the permission to read or to administer it.
+    /// Reads a znode's access list. The client needs the permission to read or to administer the
+    /// znode.
     pub struct GetAclRequest<'a> {
         /// The znode.
         pub path: &'a str,
@@ -115,7 +116,7 @@ record! {
 
     /// The reply to a `getACL`.
     pub struct GetAclResponse<'a> {
-        /// The access list. Without the permission to administer the znode, the secret half of a
+        /// The access list. If the client may not administer the znode, the secret half of a
         /// `digest` identity reads `x`.
         pub acl: Vector<'a, Acl<'a>>,
         /// The znode's metadata.
@@ -126,9 +127,9 @@ record! {
     pub struct SetAclRequest<'a> {
         /// The znode.
         pub path: &'a str,
-        /// The new access list; null and empty are refused.
+        /// The new access list. Servers refuse null and empty.
         pub acl: Vector<'a, Acl<'a>>,
-        /// The version of the access list ([`Stat::aversion`]) that the znode has to have, or
+        /// The version of the access list ([`Stat::aversion`]) that the znode must have, or
         /// [`Version::ANY`].
         pub version: Version,
     }

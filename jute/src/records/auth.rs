@@ -1,4 +1,5 @@
-//! Identities of a connection.
+//! Authentication: identities of a connection, and SASL; see
+//! docs/protocol.md#access-lists-and-identities and docs/protocol.md#sasl.
 
 use core::fmt;
 
@@ -17,7 +18,7 @@ record! {
         pub kind: i32,
         /// `digest`, or another scheme that the server knows.
         pub scheme: &'a str,
-        /// What proves the identity.
+        /// The proof of the identity.
         pub credential: Credential<'a>,
     }
 
@@ -29,7 +30,7 @@ record! {
 
     /// The reply to a `sasl`.
     pub struct SetSaslResponse<'a> {
-        /// The server's token; null from a server that is not set up for SASL.
+        /// The server's token. A server without SASL sends null.
         pub token: Credential<'a>,
     }
 
@@ -71,18 +72,18 @@ impl Request for AuthPacket<'_> {
     type Response<'r> = ();
 }
 
-/// What proves an identity, in the form of its scheme (for `digest`: `user:password`; for SASL, a
-/// token). Null is refused by servers. `Debug` does not show it.
+/// The proof of an identity, in the form of its scheme: for `digest`, `user:password`; for SASL, a
+/// token. Servers refuse null. `Debug` does not show it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Credential<'a>(Option<&'a [u8]>);
 
 impl<'a> Credential<'a> {
-    /// A credential of these bytes; `None` is null.
+    /// Makes a credential of these bytes; `None` is null.
     pub const fn new(secret: Option<&'a [u8]>) -> Self {
         Self(secret)
     }
 
-    /// The bytes; `None` is null.
+    /// Returns the bytes; `None` is null.
     pub const fn expose(self) -> Option<&'a [u8]> {
         self.0
     }

@@ -39,7 +39,7 @@ record! {
 
     /// Counts a znode's descendants (since 3.6.0).
     pub struct GetAllChildrenNumberRequest<'a> {
-        /// The znode, which does not count.
+        /// The znode. It does not count itself.
         pub path: &'a str,
     }
 
@@ -51,8 +51,8 @@ record! {
 
     /// Lists the session's own ephemeral znodes (since 3.6.0).
     pub struct GetEphemeralsRequest<'a> {
-        /// What the paths have to start with, as a string: `/a` also matches `/ab`. Null, empty
-        /// and `/` match all.
+        /// The prefix of the paths, as a string: `/a` also matches `/ab`. Null, empty and `/` match
+        /// all.
         pub prefix_path: Option<&'a str>,
     }
 

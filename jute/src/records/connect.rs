@@ -1,4 +1,4 @@
-//! The first frame in either direction, and the requests that keep and end a session.
+//! The handshake, and the requests that keep and end a session; see docs/protocol.md#the-handshake.
 
 use core::fmt;
 
@@ -10,29 +10,28 @@ use crate::record::{Decode, Encode};
 use crate::request::Request;
 use crate::writer::Writer;
 
-/// Bytes of a session's password.
+/// The length of a session's password in bytes.
 pub const PASSWORD_LEN: usize = 16;
 
-/// Asks for a session, or for going on with one; sent without a header.
+/// Asks for a session, new or existing. It has no header.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct ConnectRequest<'a> {
     /// 0.
     pub protocol_version: i32,
-    /// The highest zxid seen in any reply; a server that has not come as far closes the
-    /// connection.
+    /// The highest zxid of any reply. A server that has not applied it closes the connection.
     pub last_zxid_seen: Zxid,
     /// The requested session timeout in milliseconds.
     pub timeout: i32,
-    /// The session to go on with, or [`SessionId::NONE`] for a new one.
+    /// The session to continue, or [`SessionId::NONE`] for a new one.
     pub session_id: SessionId,
     /// That session's password.
     pub password: Option<&'a [u8]>,
-    /// Whether a read-only server will do; `None` in clients before 3.4, which do not send the
-    /// byte (and then get none).
+    /// Whether the client accepts a read-only server. Clients before 3.4 do not send the byte
+    /// (`None`), and get no read-only server.
     pub read_only: Option<bool>,
 }
 
-/// Grants a session, or refuses it; sent without a header.
+/// Grants or refuses a session. It has no header.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct ConnectResponse<'a> {
     /// 0.
@@ -43,13 +42,12 @@ pub struct ConnectResponse<'a> {
     pub session_id: SessionId,
     /// The session's password.
     pub password: Option<&'a [u8]>,
-    /// Whether this server is read-only; `None` if the byte is missing, as servers before 3.4
-    /// leave it out.
+    /// Whether this server is read-only; `None` if the byte is missing, as from servers before 3.4.
     pub read_only: Option<bool>,
 }
 
 impl ConnectResponse<'static> {
-    /// The answer to an unknown session, or to a wrong password.
+    /// The answer to an unknown session or a wrong password.
     pub const REFUSED: Self = Self {
         protocol_version: 0,
         timeout: 0,
@@ -60,7 +58,7 @@ impl ConnectResponse<'static> {
 }
 
 impl ConnectResponse<'_> {
-    /// Whether the server refused the session: it is expired, or never was.
+    /// Returns whether the server refused the session: it has expired, or never existed.
     pub const fn is_refused(&self) -> bool {
         self.timeout <= 0 || self.session_id.get() == SessionId::NONE.get()
     }

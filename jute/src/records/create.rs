@@ -1,4 +1,4 @@
-//! Making znodes.
+//! Creating znodes; see docs/protocol.md#znodes.
 
 use crate::error::DecodeError;
 use crate::opcode::OpCode;
@@ -10,7 +10,7 @@ use crate::vector::Vector;
 use crate::writer::Writer;
 
 numbers! {
-    /// What kind of znode to make. Time-to-live modes have a request of their own.
+    /// The kind of a new znode. Modes with a time to live have a request of their own.
     pub struct CreateMode;
     /// Stays until it is deleted.
     PERSISTENT = 0, "Persistent";
@@ -20,55 +20,55 @@ numbers! {
     PERSISTENT_SEQUENTIAL = 2, "PersistentSequential";
     /// Goes with its session; the server appends a number.
     EPHEMERAL_SEQUENTIAL = 3, "EphemeralSequential";
-    /// Goes once its last child is gone; only for `createContainer`.
+    /// Goes with its last child; only for `createContainer`.
     CONTAINER = 4, "Container";
 }
 
 numbers! {
-    /// What kind of znode with a time to live to make.
+    /// The kind of a new znode with a time to live.
     pub struct TtlMode;
-    /// Goes when its time to live is over.
+    /// Goes when its time to live has passed.
     PERSISTENT = 5, "PersistentWithTtl";
-    /// Goes when its time to live is over; the server appends a number.
+    /// Goes when its time to live has passed; the server appends a number.
     PERSISTENT_SEQUENTIAL = 6, "PersistentSequentialWithTtl";
 }
 
 impl CreateMode {
-    /// Whether the server appends a number to the path.
+    /// Returns whether the server appends a number to the path.
     pub const fn is_sequential(self) -> bool {
         matches!(self, Self::PERSISTENT_SEQUENTIAL | Self::EPHEMERAL_SEQUENTIAL)
     }
 
-    /// Whether the znode goes with its session.
+    /// Returns whether the znode goes with its session.
     pub const fn is_ephemeral(self) -> bool {
         matches!(self, Self::EPHEMERAL | Self::EPHEMERAL_SEQUENTIAL)
     }
 }
 
 record! {
-    /// Makes a znode; the reply tells its path.
+    /// Creates a znode. The reply has its path.
     pub struct CreateRequest<'a> {
         /// The path, without the number of a sequential znode.
         pub path: &'a str,
-        /// The data; null and empty are kept apart by servers.
+        /// The data. Servers distinguish null and empty.
         pub data: Option<&'a [u8]>,
-        /// The access list; null and empty are refused.
+        /// The access list. Servers refuse null and empty.
         pub acl: Vector<'a, Acl<'a>>,
         /// The kind of znode.
         pub mode: CreateMode,
     }
 
-    /// Makes a znode that goes once it has no children and was not written for its time to live
-    /// (since 3.5.3; servers have to be told to allow it).
+    /// Creates a znode that goes once it has no children and was not written for its time to live
+    /// (since 3.5.3). Servers refuse it unless they are configured to allow it.
     ///
     /// The mode is a type of its own because other modes with this operation have made servers
     /// terminate.
     pub struct CreateTtlRequest<'a> {
         /// The path, without the number of a sequential znode.
         pub path: &'a str,
-        /// The data; null and empty are kept apart by servers.
+        /// The data. Servers distinguish null and empty.
         pub data: Option<&'a [u8]>,
-        /// The access list; null and empty are refused.
+        /// The access list. Servers refuse null and empty.
         pub acl: Vector<'a, Acl<'a>>,
         /// The kind of znode.
         pub mode: TtlMode,
@@ -129,8 +129,8 @@ macro_rules! same_body {
 }
 
 same_body! {
-    /// Makes a znode; the reply tells its path and metadata (since 3.5.0).
+    /// Creates a znode. The reply has its path and metadata (since 3.5.0).
     Create2Request = CREATE2;
-    /// Makes a container znode (since 3.5.1); the mode has to be [`CreateMode::CONTAINER`].
+    /// Creates a container znode (since 3.5.1). The mode must be [`CreateMode::CONTAINER`].
     CreateContainerRequest = CREATE_CONTAINER;
 }

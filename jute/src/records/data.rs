@@ -1,4 +1,4 @@
-//! Reading, writing and deleting single znodes.
+//! Reading, writing and deleting one znode.
 
 use crate::id::Version;
 use crate::opcode::OpCode;
@@ -11,7 +11,7 @@ record! {
     pub struct DeleteRequest<'a> {
         /// The znode.
         pub path: &'a str,
-        /// The data version that it has to have, or [`Version::ANY`].
+        /// The data version that it must have, or [`Version::ANY`].
         pub version: Version,
     }
 
@@ -23,7 +23,7 @@ record! {
         pub watch: bool,
     }
 
-    /// The reply to an `exists` for a znode that does.
+    /// The reply to an `exists` if the znode exists.
     pub struct ExistsResponse {
         /// The znode's metadata.
         pub stat: Stat,
@@ -51,7 +51,7 @@ record! {
         pub path: &'a str,
         /// The new data.
         pub data: Option<&'a [u8]>,
-        /// The data version that it has to have, or [`Version::ANY`].
+        /// The data version that it must have, or [`Version::ANY`].
         pub version: Version,
     }
 
@@ -61,19 +61,19 @@ record! {
         pub stat: Stat,
     }
 
-    /// Inside a multi: lets it fail unless the znode exists and has this version. On its own it
-    /// would make some servers answer nothing at all, so it is no [`Request`].
+    /// Makes a multi fail unless the znode exists and has this version. It is no [`Request`]: some
+    /// servers do not answer it outside a multi.
     pub struct CheckVersionRequest<'a> {
         /// The znode.
         pub path: &'a str,
-        /// The data version that it has to have, or [`Version::ANY`] for mere existence.
+        /// The data version that it must have, or [`Version::ANY`] if it only has to exist.
         pub version: Version,
     }
 
-    /// Waits until the server has applied what its leader had committed.
+    /// Waits until the server has applied everything that ZooKeeper's leader had committed.
     pub struct SyncRequest<'a> {
-        /// Echoed; neither checked nor looked up by servers. Servers echo a null path too; here it
-        /// is refused.
+        /// The server repeats it, and neither checks it nor looks it up. Servers repeat a null path
+        /// too; this type has none.
         pub path: &'a str,
     }
 

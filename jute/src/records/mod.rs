@@ -1,4 +1,4 @@
-//! The records of the client protocol, one file a family.
+//! The records of the client protocol, one file for each family.
 
 mod acl;
 mod auth;

@@ -1,4 +1,4 @@
-//! Several operations as one transaction.
+//! Several operations as one transaction; see docs/protocol.md#transactions.
 
 use core::fmt;
 use core::iter::FusedIterator;
@@ -19,32 +19,31 @@ use crate::writer::Writer;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MultiOp<'a> {
-    /// Makes a znode.
+    /// Creates a znode.
     Create(CreateRequest<'a>),
-    /// Makes a znode; servers from 3.5 on, and answered like `Create` by some of them.
+    /// Creates a znode, on servers from 3.5 on. Some of them answer it like `Create`.
     Create2(CreateRequest<'a>),
-    /// Makes a container znode.
+    /// Creates a container znode.
     CreateContainer(CreateRequest<'a>),
-    /// Makes a znode with a time to live.
+    /// Creates a znode with a time to live.
     CreateTtl(CreateTtlRequest<'a>),
     /// Deletes a znode.
     Delete(DeleteRequest<'a>),
     /// Replaces a znode's data.
     SetData(SetDataRequest<'a>),
-    /// Lets the whole multi fail unless a znode has this version.
+    /// Makes the whole multi fail unless a znode has this version.
     Check(CheckVersionRequest<'a>),
 }
 
 /// The result of one operation of a multi.
 ///
-/// The kind is the server's, not the request's: a `create2` comes back as `Create` from some
-/// releases.
+/// The server chooses the kind: some releases answer a `create2` as `Create`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MultiResult<'a> {
-    /// A znode was made.
+    /// A znode was created.
     Create(CreateResponse<'a>),
-    /// A znode was made.
+    /// A znode was created.
     Create2(Create2Response<'a>),
     /// A znode was deleted.
     Delete,
@@ -52,12 +51,12 @@ pub enum MultiResult<'a> {
     SetData(SetDataResponse),
     /// The version was the expected one.
     Check,
-    /// Nothing of the multi was applied. [`ErrorCode::OK`]: this operation would have been fine;
-    /// [`ErrorCode::RUNTIME_INCONSISTENCY`]: it stands behind the one that failed.
+    /// The multi was not applied. With [`ErrorCode::OK`] this operation comes before the one that
+    /// failed, with [`ErrorCode::RUNTIME_INCONSISTENCY`] behind it.
     Error(ErrorCode),
 }
 
-/// The body of a multi: operations that are applied all or not at all.
+/// The body of a multi. The server applies all operations or none.
 pub type MultiRequest<'a> = MultiList<'a, MultiOp<'a>>;
 
 /// The body of the reply to a multi. The header's error code is 0 even if the multi failed: see
@@ -70,7 +69,8 @@ impl Request for MultiRequest<'_> {
 }
 
 impl MultiResponse<'_> {
-    /// Which operation made the multi fail, and why; `None` if it was applied.
+    /// Returns the operation that made the multi fail, and its error; `None` if the multi was
+    /// applied.
     pub fn error(&self) -> Option<(usize, ErrorCode)> {
         self.iter().enumerate().find_map(|(index, result)| match result {
             MultiResult::Error(code) if code != ErrorCode::OK => Some((index, code)),
@@ -81,10 +81,10 @@ impl MultiResponse<'_> {
 
 /// An entry of a [`MultiList`].
 pub trait MultiEntry<'a>: Copy + Encode {
-    /// The opcode and error code of the header before the entry.
+    /// Returns the opcode and the error code of the header before the entry.
     #[doc(hidden)]
     fn header(&self) -> (OpCode, ErrorCode);
-    /// Reads the entry behind such a header; `None` for a kind that has no place here.
+    /// Reads the entry behind such a header; `None` for a kind that is not allowed here.
     #[doc(hidden)]
     fn decode_body(kind: OpCode, reader: &mut Reader<'a>) -> Result<Option<Self>, DecodeError>;
     /// The error code in the header that ends the list.
@@ -92,8 +92,8 @@ pub trait MultiEntry<'a>: Copy + Encode {
     const END: ErrorCode = ErrorCode::SYSTEM_ERROR;
 }
 
-/// A list with a header before each entry and one at the end: decoded, a view of the input that
-/// was checked entry by entry; to be encoded, a slice.
+/// A list with a header before each entry and one at the end. Decoded, it is a view of the input
+/// that was checked entry by entry; to be encoded, it is a slice.
 #[derive(Clone, Copy)]
 pub struct MultiList<'a, T> {
     repr: Repr<'a, T>,
@@ -106,14 +106,14 @@ enum Repr<'a, T> {
 }
 
 impl<'a, T> MultiList<'a, T> {
-    /// A list to encode.
+    /// Makes a list to encode.
     pub const fn new(entries: &'a [T]) -> Self {
         Self { repr: Repr::Slice(entries) }
     }
 }
 
 impl<'a, T: MultiEntry<'a>> MultiList<'a, T> {
-    /// The entries, in order.
+    /// Returns the entries, in order.
     pub fn iter(&self) -> MultiIter<'a, T> {
         MultiIter {
             repr: match self.repr {

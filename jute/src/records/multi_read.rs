@@ -11,7 +11,7 @@ use crate::records::{
 use crate::request::Request;
 use crate::writer::Writer;
 
-/// One read of a `multiRead`. No watch is left, whatever the request says.
+/// A read of a `multiRead`. It leaves no watch, whatever the request says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MultiReadOp<'a> {
@@ -21,7 +21,7 @@ pub enum MultiReadOp<'a> {
     GetChildren(GetChildrenRequest<'a>),
 }
 
-/// The result of one read of a `multiRead`; each succeeds or fails alone.
+/// The result of a read of a `multiRead`. Each read succeeds or fails by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MultiReadResult<'a> {

@@ -1,4 +1,4 @@
-//! Changing an ensemble.
+//! Changes of an ensemble's members.
 
 use crate::id::Zxid;
 use crate::opcode::OpCode;

@@ -1,4 +1,4 @@
-//! What a server knows about a znode.
+//! A znode's metadata.
 
 use crate::id::{SessionId, Version, Zxid};
 use crate::record::record;
@@ -10,17 +10,18 @@ record! {
         pub czxid: Zxid,
         /// The transaction that last changed its data.
         pub mzxid: Zxid,
-        /// When it was created, in milliseconds since 1970 by the server's clock.
+        /// The time of creation, in milliseconds since 1970 by the server's clock.
         pub ctime: i64,
-        /// When its data was last changed, likewise.
+        /// The time of the last change of its data, in the same unit.
         pub mtime: i64,
-        /// Changes of the data.
+        /// The number of changes of the data.
         pub version: Version,
-        /// Children created and deleted.
+        /// The number of children created and deleted.
         pub cversion: Version,
-        /// Changes of the access list.
+        /// The number of changes of the access list.
         pub aversion: Version,
-        /// The session whose end deletes the znode; [`SessionId::NONE`] if it is not ephemeral.
+        /// The session that owns the znode; the server deletes the znode with it.
+        /// [`SessionId::NONE`] if the znode is not ephemeral.
         pub ephemeral_owner: SessionId,
         /// Bytes of data; 0 for null.
         pub data_length: i32,

@@ -1,4 +1,4 @@
-//! Watch events, and setting watches again after a reconnect.
+//! Watches: events, persistent watches, and setting watches again; see docs/protocol.md#watches.
 
 use crate::code::ErrorCode;
 use crate::id::Zxid;
@@ -10,7 +10,7 @@ use crate::vector::Vector;
 numbers! {
     /// What happened to a watched znode.
     pub struct EventType;
-    /// Nothing did: the state of the session changed. Made by clients.
+    /// A client's own event: the state of the session changed.
     NONE = -1, "None";
     /// It was created.
     NODE_CREATED = 1, "NodeCreated";
@@ -20,16 +20,16 @@ numbers! {
     NODE_DATA_CHANGED = 3, "NodeDataChanged";
     /// A child was created or deleted.
     NODE_CHILDREN_CHANGED = 4, "NodeChildrenChanged";
-    /// Made by clients.
+    /// A client's own event.
     DATA_WATCH_REMOVED = 5, "DataWatchRemoved";
-    /// Made by clients.
+    /// A client's own event.
     CHILD_WATCH_REMOVED = 6, "ChildWatchRemoved";
-    /// Made by clients.
+    /// A client's own event.
     PERSISTENT_WATCH_REMOVED = 7, "PersistentWatchRemoved";
 }
 
 numbers! {
-    /// The state of a session as a watch event tells it; on the wire always
+    /// The session's state in a watch event. On the wire it is always
     /// [`KeeperState::SYNC_CONNECTED`].
     pub struct KeeperState;
     /// Not known.
@@ -48,7 +48,7 @@ numbers! {
     SASL_AUTHENTICATED = 6, "SaslAuthenticated";
     /// Closed by the client.
     CLOSED = 7, "Closed";
-    /// The session is over.
+    /// The session has expired.
     EXPIRED = -112, "Expired";
 }
 
@@ -57,12 +57,12 @@ numbers! {
     pub struct AddWatchMode;
     /// All changes of the znode and of its list of children.
     PERSISTENT = 0, "Persistent";
-    /// All changes of the znode and of all below it, but no lists of children.
+    /// All changes of the znode and of its descendants, but no changes of lists of children.
     PERSISTENT_RECURSIVE = 1, "PersistentRecursive";
 }
 
 numbers! {
-    /// Which watches on a path are meant.
+    /// Selects watches on a path.
     pub struct WatcherType;
     /// The one-shot watch on the list of children.
     CHILDREN = 1, "Children";
@@ -81,13 +81,13 @@ record! {
     pub struct AddWatchRequest<'a> {
         /// The znode.
         pub path: &'a str,
-        /// What it is to report.
+        /// The changes that it reports.
         pub mode: AddWatchMode,
     }
 
     /// The reply to an `addWatch`.
     pub struct AddWatchResponse {
-        /// The outcome, again.
+        /// The outcome, as in the header.
         pub error: ErrorCode,
     }
 
@@ -95,7 +95,7 @@ record! {
     pub struct CheckWatchesRequest<'a> {
         /// The znode.
         pub path: &'a str,
-        /// Which watches.
+        /// The watches that are meant.
         pub kind: WatcherType,
     }
 
@@ -103,7 +103,7 @@ record! {
     pub struct RemoveWatchesRequest<'a> {
         /// The znode.
         pub path: &'a str,
-        /// Which watches.
+        /// The watches that are meant.
         pub kind: WatcherType,
     }
 
@@ -117,26 +117,28 @@ record! {
         pub path: &'a str,
     }
 
-    /// Sets one-shot watches again after a reconnect. Null lists are refused by servers.
+    /// Sets one-shot watches again after a reconnect (docs/protocol.md#setting-watches-again).
+    /// Servers refuse null lists.
     pub struct SetWatches<'a> {
-        /// What the client had seen; later changes are reported at once.
+        /// The last transaction that the client has seen. The server reports later changes at once.
         pub relative_zxid: Zxid,
-        /// Watches left by `getData`, and by `exists` on a znode that did.
+        /// Watches left by `getData`, and by `exists` on an existing znode.
         pub data: Vector<'a, &'a str>,
-        /// Watches left by `exists` on a znode that did not.
+        /// Watches left by `exists` on a missing znode.
         pub exist: Vector<'a, &'a str>,
         /// Watches left by listing children.
         pub child: Vector<'a, &'a str>,
     }
 
-    /// Sets watches of all kinds again after a reconnect (since 3.6.0).
+    /// Sets watches of all kinds again after a reconnect (since 3.6.0;
+    /// docs/protocol.md#setting-watches-again).
     pub struct SetWatches2<'a> {
-        /// What the client had seen; later changes are reported at once, but not to persistent
-        /// watches.
+        /// The last transaction that the client has seen. The server reports later changes at once,
+        /// but not to persistent watches.
         pub relative_zxid: Zxid,
-        /// Watches left by `getData`, and by `exists` on a znode that did.
+        /// Watches left by `getData`, and by `exists` on an existing znode.
         pub data: Vector<'a, &'a str>,
-        /// Watches left by `exists` on a znode that did not.
+        /// Watches left by `exists` on a missing znode.
         pub exist: Vector<'a, &'a str>,
         /// Watches left by listing children.
         pub child: Vector<'a, &'a str>,

@@ -1,39 +1,39 @@
-//! What the heartbeats of one connection have shown.
+//! The evidence from the heartbeats of one connection.
 
 use core::time::Duration;
 
 use super::pace::HeartbeatPace;
 use crate::time::Instant;
 
-/// What the heartbeats of the present connection have shown. A connection has one leader behind
+/// The evidence from the heartbeats of the present connection. A connection has one leader behind
 /// it: a server that changes its leader drops its clients.
 ///
-/// A heartbeat touches the session at the server that it is sent to. That server hands its touches
-/// to the leader in its answers to the leader's pings, which come every half tick. So:
+/// A heartbeat touches the session at the server that receives it. That server hands its touches to
+/// the leader in its answers to the leader's pings, which come every half tick. So:
 ///
-/// 1. A heartbeat *e* is answered, and a confirmation that was sent behind that answer. Both touch
-///    the session at the server. Of a pair, one touch may get lost: the server enters it into a
-///    table that another of its threads just takes away (`LearnerSessionTracker`). The pair counts
-///    from the sending of *e*, which is before both touches.
+/// 1. A heartbeat *e* is answered, and so is a confirmation that was sent after that answer. Both
+///    touch the session at the server. One touch of the pair may get lost: the server enters it
+///    into a table that another of its threads takes away at that moment (`LearnerSessionTracker`).
+///    The pair counts from the sending of *e*, which is before both touches.
 /// 2. Another heartbeat *k* is sent a third of the timeout after the answer to *e*, and at least a
-///    quarter after the confirmation's answer: half a tick, with a timeout of two ticks. The
-///    leader answers *k* in order behind its pings, so before *k* is answered the server has
-///    answered a ping with what is left of the pair. (While round trips stay below a twelfth of the
-///    timeout, and a lease that goes on needs them shorter, the third is the later of the two.)
-/// 3. The confirmation of *k*, sent after its answer, is answered by the leader, too. What the
-///    server forwards arrives in order: the touch of the pair has arrived.
+///    quarter after the confirmation's answer: half a tick, with a timeout of two ticks. The leader
+///    answers *k* in order behind its pings. So before *k* is answered, the server has answered a
+///    ping with what is left of the pair. (The third is the later of the two while round trips stay
+///    below a twelfth of the timeout, and a lease that goes on needs them shorter.)
+/// 3. The leader also answers the confirmation of *k*, which is sent after *k*'s answer. Messages
+///    from the server arrive in order, so the touch of the pair has arrived.
 ///
-/// A leader may count from a touch later than the pair's: that only prolongs the session.
+/// A leader may count from a touch later than the pair's. That only prolongs the session.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Evidence {
-    /// When a handshake was sent that went on with a session: the leader was asked about it, and
-    /// counts from then. Whether it still was the leader, a heartbeat shows.
+    /// When a handshake was sent that continued a session. The server asked the leader about it,
+    /// and the leader counts from then. A heartbeat shows whether it still was the leader.
     pub(super) handshake: Option<Instant>,
     pairs: Pairs,
     unconfirmed: Option<Unconfirmed>,
 }
 
-/// The pairs that a later heartbeat is still to prove, as many as the pace lets there be.
+/// The pairs that a later heartbeat has still to prove; the pace bounds their number.
 #[derive(Clone, Copy, Debug)]
 enum Pairs {
     None,
@@ -45,11 +45,12 @@ enum Pairs {
 #[derive(Clone, Copy, Debug)]
 struct Pair {
     sent_at: Instant,
-    /// From when on the sending of another heartbeat shows that the server has handed this over.
+    /// From when on the sending of another heartbeat shows that the server has handed this pair
+    /// over.
     ripe_at: Instant,
 }
 
-/// A heartbeat that was answered, and counts once its confirmation is.
+/// A heartbeat that was answered, and that counts once its confirmation is answered.
 #[derive(Clone, Copy, Debug)]
 struct Unconfirmed {
     sent_at: Instant,
@@ -59,12 +60,12 @@ struct Unconfirmed {
     handed_over: Option<Instant>,
 }
 
-/// What answers a heartbeat.
+/// The request of a heartbeat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum HeartbeatKind {
-    /// A `sync`, which the leader answers, for a session that it is closing, too.
+    /// A `sync`. The leader answers it even for a session that it is closing.
     Sync,
-    /// A check in a transaction, which a quorum commits, and only for a session that is not closing.
+    /// A check in a transaction. A quorum commits it, and only for a session that is not closing.
     Check,
 }
 
@@ -75,30 +76,30 @@ pub(crate) enum Followup {
     Nothing,
 }
 
-/// What a confirmed heartbeat shows.
+/// The evidence from a confirmed heartbeat.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Confirmed {
     pub(super) kind: HeartbeatKind,
-    /// When something was sent whose touch has arrived at the leader.
+    /// When the last request was sent that has certainly touched the session at the leader.
     pub(super) handed_over: Option<Instant>,
 }
 
 impl Evidence {
     pub(super) const NONE: Self = Self { handshake: None, pairs: Pairs::None, unconfirmed: None };
 
-    /// When the next heartbeat is due that counts; `None`: at once.
+    /// Returns when the next heartbeat that counts is due; `None`: at once.
     pub(super) fn due_at(&self, pace: HeartbeatPace) -> Option<Instant> {
         match (self.pairs, pace) {
             (Pairs::None, _) => None,
             (Pairs::One(pair), HeartbeatPace::Thirds) => Some(pair.ripe_at),
             (Pairs::One(pair), HeartbeatPace::Sixths) => Some(pair.half_ripe_at()),
-            // Where the two followed each other irregularly, the next ones do not.
+            // If the two followed each other irregularly, the next ones will not.
             (Pairs::Two { older, newer }, _) => Some(older.ripe_at.max(newer.half_ripe_at())),
         }
     }
 
-    /// A heartbeat was answered with success: it counts if it is the first, or was sent when one was
-    /// due.
+    /// Notes that a heartbeat was answered with success. It counts if it is the first, or was sent
+    /// when one was due.
     pub(super) fn heartbeat_answered(
         &mut self,
         now: Instant,
@@ -114,7 +115,8 @@ impl Evidence {
         Followup::Confirm
     }
 
-    /// The confirmation was answered with success: what has arrived at the leader was sent then.
+    /// Notes that the confirmation was answered with success, and returns when the touches were
+    /// sent that have arrived at the leader.
     pub(super) fn confirmed(&mut self, now: Instant, timeout: Duration) -> Option<Confirmed> {
         let Unconfirmed { sent_at, answered_at, kind, handed_over } = self.unconfirmed.take()?;
         let ripe_at = (answered_at + timeout / 3).max(now + timeout / 4);
@@ -122,7 +124,7 @@ impl Evidence {
         Some(Confirmed { kind, handed_over })
     }
 
-    /// The confirmation was refused, or not even sent: the heartbeat does not count.
+    /// Notes that the confirmation was refused, or not even sent: the heartbeat does not count.
     pub(super) fn not_confirmed(&mut self) {
         self.unconfirmed = None;
     }
@@ -139,7 +141,8 @@ impl Pair {
 }
 
 impl Pairs {
-    /// When the last pair was sent that a heartbeat sent at `sent_at` shows to be handed over.
+    /// Returns when the last pair was sent that a heartbeat sent at `sent_at` shows to be handed
+    /// over.
     fn handed_over(self, sent_at: Instant) -> Option<Instant> {
         match self {
             Self::One(pair) | Self::Two { newer: pair, .. } if pair.ripe_at <= sent_at => {
@@ -150,7 +153,8 @@ impl Pairs {
         }
     }
 
-    /// Those that are still to be proved, if what was sent at `handed_over` is.
+    /// Returns the pairs that have still to be proved, once everything sent until `handed_over` is
+    /// proved.
     fn after(self, handed_over: Option<Instant>) -> Self {
         let is_proved = |pair: Pair| handed_over.is_some_and(|proved| pair.sent_at <= proved);
         match self {

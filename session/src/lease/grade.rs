@@ -1,11 +1,11 @@
-//! What a lease rests on, and how much of the timeout it leaves to the clocks.
+//! The grades of a lease, and its margin for clocks.
 
 use core::time::Duration;
 
-/// What a lease deadline rests on: which answers count as proof that ZooKeeper's leader, whose
-/// clock ends sessions, knows that this one is alive.
+/// The evidence that a lease deadline rests on: which answers prove that ZooKeeper's leader, which
+/// ends sessions by its clock, knows that this one is alive.
 ///
-/// Every grade holds on these conditions; what each one survives beyond them is said below.
+/// Every grade holds under these conditions; each variant says what it survives beyond them.
 ///
 /// - The clocks of the client and of the servers run at rates within the [`LeaseMargin`], and the
 ///   client's goes on while its machine sleeps.
@@ -21,37 +21,37 @@ use core::time::Duration;
 /// - No other process takes the session over: its id is no secret, and its password follows from
 ///   it.
 ///
-/// How fast answers have to come so that the lease goes on, [`LeaseOutlook`](crate::LeaseOutlook)
-/// says; where they come later, it lapses, and nothing else breaks.
+/// [`LeaseOutlook`](crate::LeaseOutlook) says how fast answers have to come so that the lease goes
+/// on. If they come later the lease lapses, and nothing else breaks.
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum LeaseGrade {
-    /// Any answered request, pings included: the deadline is its send time plus the timeout.
+    /// Any answered request counts, pings included. The deadline is its send time plus the timeout.
     ///
     /// Holds with one server. In an ensemble the session's server answers by itself, and tells the
-    /// leader with its answer to the leader's next ping. Cut off from the leader it goes on
-    /// answering, while the leader's clock for the session runs out; and even if all members reach
-    /// each other, a client that was silent for nearly the timeout may be answered too late for the
-    /// leader to hear of it (the simulation shows both).
+    /// leader with its answer to the leader's next ping. A server that is cut off from the leader
+    /// goes on answering, while the leader's clock for the session runs out. Even if all members
+    /// reach each other, a client that was silent for nearly the timeout may be answered too late
+    /// for the leader to hear of it. (The simulation shows both.)
     Contact,
-    /// Heartbeats that the ensemble's leader answers: a `sync`, in place of the ping.
+    /// Heartbeats that ZooKeeper's leader answers count: a `sync`, in place of the ping.
     ///
-    /// Holds also while the session's server is cut off from the leader. It does not hold while
-    /// the leader is cut off from its quorum: it goes on answering, while the others elect a new
-    /// one.
+    /// Holds also while the session's server is cut off from the leader. It does not hold while the
+    /// leader is cut off from its quorum: that leader goes on answering, while the others elect a
+    /// new one.
     Sync,
-    /// Heartbeats that a quorum commits: a `multi` that checks a znode, in place of the ping.
+    /// Heartbeats that a quorum commits count: a `multi` that checks a znode, in place of the ping.
     ///
     /// Holds under every failure of the ensemble and its network.
     #[default]
     Quorum,
 }
 
-/// How much earlier than the server's clock the lease ends, to allow for clocks that do not run
-/// at the same rate: a part of the session timeout. For the grades with heartbeats, up to a
-/// [fifth](LeaseMargin::suits).
+/// The part of the session timeout that the lease keeps back, because clocks do not run at the same
+/// rate: the lease ends that much earlier than the server's clock. Grades with heartbeats allow up
+/// to a [fifth](LeaseMargin::suits).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct LeaseMargin {
     percent: u8,
@@ -61,38 +61,38 @@ impl LeaseMargin {
     /// The whole timeout counts: only right if both clocks run at the same rate.
     pub const NONE: Self = Self { percent: 0 };
 
-    /// This many hundredths of the timeout; more than 90 counts as 90.
+    /// Makes a margin of this many hundredths of the timeout; more than 90 counts as 90.
     pub const fn percent(percent: u8) -> Self {
         Self { percent: if percent > 90 { 90 } else { percent } }
     }
 
-    /// The part of the timeout, in hundredths.
+    /// Returns the margin in hundredths of the timeout.
     pub const fn as_percent(self) -> u8 {
         self.percent
     }
 
-    /// Whether heartbeats can keep a lease of this grade alive. Their proof is at best a third of
-    /// the timeout old, and the next one comes another third later; the rest is for the margin and
-    /// for the answers to arrive.
+    /// Returns whether heartbeats can keep a lease of this grade alive. Their proof is at best a
+    /// third of the timeout old, and the next one comes another third later; the rest is for the
+    /// margin and for the answers to arrive.
     ///
-    /// Of `Contact` every margin is allowed: above half of the timeout the pings come too rarely to
-    /// keep a lease, and the caller's own requests have to.
+    /// For `Contact` every margin is allowed. Above half of the timeout the pings come too rarely
+    /// to keep a lease, so the caller's own requests have to.
     pub const fn suits(self, grade: LeaseGrade) -> bool {
         matches!(grade, LeaseGrade::Contact) || self.percent <= 20
     }
 
-    /// What is left of `timeout`.
+    /// Returns what is left of `timeout`.
     pub(crate) fn shorten(self, timeout: Duration) -> Duration {
         timeout * self.rest() / 100
     }
 
-    /// The part of the timeout that is left, in hundredths.
+    /// Returns the part of the timeout that is left, in hundredths.
     pub(super) const fn rest(self) -> u32 {
         100 - self.percent as u32
     }
 }
 
-/// A tenth.
+/// The default is a tenth.
 impl Default for LeaseMargin {
     fn default() -> Self {
         Self::percent(10)

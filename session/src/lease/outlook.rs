@@ -6,8 +6,8 @@ use super::grade::{LeaseGrade, LeaseMargin};
 use super::pace::HeartbeatPace;
 use crate::time::Instant;
 
-/// Whether the lease of a session can be relied on to go on, and if not, why: what a nominee that
-/// was promoted waits for before it is told that it leads.
+/// Whether the lease of a session can be relied on to go on, and if not, why. A promoted nominee
+/// waits for a secure outlook before it is told that it leads.
 ///
 /// See [`Session::lease_outlook`](crate::Session::lease_outlook).
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -15,37 +15,39 @@ use crate::time::Instant;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LeaseOutlook {
-    /// The lease holds, and the next proof comes before its deadline; so do all further ones,
-    /// as long as nothing fails and answers take no longer than they did.
+    /// The lease holds, and the next proof comes before its deadline. So do all further proofs, as
+    /// long as nothing fails and answers take no longer than they did.
     Secure {
         /// The present deadline.
         #[cfg_attr(feature = "serde", serde(skip))]
         until: Instant,
     },
-    /// Nothing is known to be wrong, but the proof is still to come. A session whose lease is kept
-    /// [ready](crate::LeaseUpkeep::Ready) needs a round trip for it; after a reconnect, a twelfth of
-    /// the timeout more if the lease had lapsed; any other one needs two heartbeats with a third of
-    /// the timeout between them. Without a connection to a server that takes writes there is none.
+    /// Nothing is known to be wrong, but the proof is still to come. If the lease is kept
+    /// [ready](crate::LeaseUpkeep::Ready), it needs a round trip; after a reconnect, a twelfth of
+    /// the timeout more if the lease had lapsed. Any other lease needs two heartbeats with a third
+    /// of the timeout between them. No proof comes without a connection to a server that takes
+    /// writes.
     AwaitsProof,
-    /// Answers take too long: a lease would lapse before it could be proved anew, so it is not
-    /// called secure until they come faster. A longer session timeout helps, or heartbeats of pace
-    /// [`Sixths`](crate::HeartbeatPace::Sixths), a smaller [`LeaseMargin`], a server that is nearer.
+    /// Answers take too long. A lease would lapse before it could be proved anew, so it is not
+    /// called secure until they come faster. A longer session timeout helps, and so do heartbeats
+    /// of pace [`Sixths`](crate::HeartbeatPace::Sixths), a smaller [`LeaseMargin`], or a nearer
+    /// server.
     RoundTripTooLong {
-        /// How long the last answers took: the longer of the last heartbeat and its confirmation,
-        /// and under [`LeaseGrade::Contact`] the last ping, or a request since if that was shorter.
+        /// How long the last answers took: the longer of the last heartbeat and its confirmation;
+        /// under [`LeaseGrade::Contact`] the last ping, or a later request if that was shorter.
         round_trip: Duration,
-        /// What the lease counts with: the least timeout that was ever granted to the session.
+        /// The timeout that the lease counts with: the least that was ever granted to the session.
         timeout: Duration,
-        /// Round trips have to be shorter than this, given the grade, the margin, the pace of
-        /// heartbeats and the timeout: with a margin of a tenth, between a 22nd and a 21st part of
-        /// the timeout, of pace [`Sixths`](crate::HeartbeatPace::Sixths) between a 12th and an 11th;
-        /// under [`LeaseGrade::Contact`], a bit less than a fifth.
+        /// Round trips have to be shorter than this. It follows from the grade, the margin, the
+        /// pace of heartbeats and the timeout. With a margin of a tenth it is between a 22nd and a
+        /// 21st part of the timeout; of pace [`Sixths`](crate::HeartbeatPace::Sixths), between a
+        /// 12th and an 11th; under [`LeaseGrade::Contact`], a bit less than a fifth.
         longest: Duration,
     },
 }
 
-/// How long answers take on the present connection: of each kind the last one, and the longer of
-/// both counts.
+/// How long answers take on the present connection. The last one of each kind is kept, and the
+/// longer of both counts.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RoundTrips {
     handshake: Duration,
@@ -65,8 +67,9 @@ impl RoundTrips {
         self.heartbeat = Some(round_trip);
     }
 
-    /// A request of the caller's was answered. What takes a server long says nothing; what comes sooner
-    /// than the last heartbeat's answer shows that answers can. A busy caller leaves no time for pings.
+    /// Notes that a request of the caller was answered. A slow answer says nothing, since some
+    /// requests take a server long; one that is faster than the last heartbeat's answer shows that
+    /// answers can be fast. A busy caller leaves no time for pings.
     pub(super) fn note_answer(&mut self, round_trip: Duration) {
         if let Some(heartbeat) = &mut self.heartbeat {
             *heartbeat = round_trip.min(*heartbeat);
@@ -77,28 +80,30 @@ impl RoundTrips {
         self.confirmation = Some(round_trip);
     }
 
-    /// What is to be expected. Until there are better figures, the handshake's, which takes a quorum
-    /// or the leader, too.
+    /// Returns the expected round trip. Until there are better figures it is the handshake's, which
+    /// also takes a quorum or the leader.
     pub(super) fn expected(self) -> Duration {
         let confirmation = self.confirmation.or(self.heartbeat).unwrap_or(self.handshake);
         self.heartbeat.unwrap_or(self.handshake).max(confirmation)
     }
 
-    /// What heartbeats, confirmations or pings took. A handshake may be slow for many reasons.
+    /// Returns how long heartbeats, confirmations or pings took. A handshake may be slow for many
+    /// reasons.
     pub(super) fn measured(self) -> Option<Duration> {
         self.heartbeat.max(self.confirmation)
     }
 }
 
-/// What has to be left between the sending of the heartbeat (or ping) that completes a proof and
-/// the deadline: two round trips for it and its confirmation, a third one for the unforeseen, and
-/// no less than a tenth of the timeout.
+/// Returns the time that must be left between the sending of the heartbeat (or ping) that completes
+/// a proof and the deadline: two round trips for it and its confirmation, a third one for the
+/// unforeseen, and no less than a tenth of the timeout.
 pub(super) fn reserve(timeout: Duration, round_trip: Duration) -> Duration {
     (timeout / 10).max(round_trip.saturating_mul(3))
 }
 
-/// Below which round trips a proof always comes [`reserve`] before the deadline that the one before
-/// it has set; `None` if the margin leaves no time for that, however short they are.
+/// Returns the bound on round trips below which a proof always comes [`reserve`] before the
+/// deadline that the last proof has set; `None` if the margin leaves no time for that, however
+/// short they are.
 ///
 /// Heartbeats are sent at intervals *i*. Of pace [`Thirds`](HeartbeatPace::Thirds), each proves the
 /// one before it, a round trip *r* and a third of the timeout after it was sent, and the next proof

@@ -1,8 +1,8 @@
-//! DIGEST-MD5 (RFC 2831), the client's side, as ZooKeeper's server speaks it: quality
-//! of protection `auth`, no subsequent authentication.
+//! DIGEST-MD5 (RFC 2831), the client's side, as ZooKeeper's server speaks it: quality of protection
+//! `auth`, no subsequent authentication.
 //!
-//! MD5 is long broken as a hash, and a reader of the exchange can try passwords against it. Use
-//! it over TLS, and with passwords that cannot be guessed.
+//! MD5 has long been broken as a hash, and a reader of the exchange can try passwords against it.
+//! Use it over TLS, and with passwords that cannot be guessed.
 
 mod directives;
 
@@ -18,17 +18,17 @@ use super::SaslFailure;
 use crate::secret::Secret;
 use directives::{Directives, put_quoted};
 
-/// What the client wants to talk to. Servers of ZooKeeper go by this name, whatever their host's.
+/// The service that the client asks for. ZooKeeper's servers use this name, whatever their host's.
 const DIGEST_URI: &[u8] = b"zookeeper/zk-sasl-md5";
 /// The client's first use of the server's nonce.
 const NONCE_COUNT: &[u8] = b"00000001";
-/// What a server may send (RFC 2831, section 2.1.1).
+/// The longest token that a server may send (RFC 2831, section 2.1.1).
 const LONGEST_CHALLENGE: usize = 2048;
 
 /// A user and a password for the mechanism DIGEST-MD5.
 ///
-/// The exchange: [`respond`](DigestMd5::respond) to the server's first token, which it sends in
-/// answer to an empty one, then [`verify`](ServerProof::verify) its second one.
+/// The server sends its first token in answer to an empty one; answer it with
+/// [`respond`](DigestMd5::respond). Then [`verify`](ServerProof::verify) the second one.
 ///
 /// ```
 /// use zk_session::{DigestMd5, Secret};
@@ -46,31 +46,32 @@ pub struct DigestMd5 {
     authorize_as: Option<String>,
 }
 
-/// What the server has to send to show that it knows the password, too.
+/// The token with which the server shows that it knows the password, too.
 pub struct ServerProof {
     expected: [u8; 32],
 }
 
 impl DigestMd5 {
-    /// The user named `user`: on the server, `user_NAME="PASSWORD"` in the JAAS section `Server`.
+    /// Creates the user named `user`: on the server, `user_NAME="PASSWORD"` in the JAAS section
+    /// `Server`.
     pub fn new(user: impl Into<String>, password: Secret) -> Self {
         Self { user: user.into(), password, authorize_as: None }
     }
 
-    /// Asks to act as `identity`, instead of as the user. ZooKeeper grants nothing but the user's
-    /// own name.
+    /// Asks to act as `identity` instead of as the user. ZooKeeper grants only the user's own name.
     #[must_use]
     pub fn authorize_as(mut self, identity: impl Into<String>) -> Self {
         self.authorize_as = Some(identity.into());
         self
     }
 
-    /// Answers the server's challenge. `nonce` is to be random and used once.
+    /// Answers the server's challenge. `nonce` must be random and used once.
     ///
     /// # Errors
     ///
-    /// [`SaslFailure::Challenge`] for what is no challenge of DIGEST-MD5 with quality `auth`;
-    /// [`SaslFailure::Unencodable`] for a user or password that its character set lacks.
+    /// [`SaslFailure::Challenge`] if the token is not a challenge of DIGEST-MD5 with quality
+    /// `auth`; [`SaslFailure::Unencodable`] if its character set lacks characters of the user or
+    /// the password.
     pub fn respond(
         &self,
         challenge: &[u8],
@@ -102,7 +103,7 @@ impl DigestMd5 {
             response.extend_from_slice(part);
         }
         if let Some(identity) = &self.authorize_as {
-            // Always UTF-8, whatever the character set.
+            // This is UTF-8, whatever the character set.
             put_quoted(&mut response, ",authzid", identity.as_bytes());
         }
         Ok((Secret::new(response), ServerProof { expected: hashes.server_proof }))
@@ -136,7 +137,7 @@ impl DigestMd5 {
 }
 
 impl ServerProof {
-    /// Whether `token`, the server's answer to the response, proves that it knows the password.
+    /// Checks that `token`, the server's answer to the response, proves that it knows the password.
     ///
     /// # Errors
     ///
@@ -162,7 +163,7 @@ impl fmt::Debug for ServerProof {
     }
 }
 
-/// What the shared secret makes of both nonces.
+/// The hashes of the shared secret with both nonces.
 struct Hashes {
     response: [u8; 32],
     server_proof: [u8; 32],
@@ -170,15 +171,15 @@ struct Hashes {
 
 /// The server's first token.
 struct Challenge<'a> {
-    /// The first one, where there are several.
+    /// The first one, if there are several.
     realm: Option<Cow<'a, [u8]>>,
     nonce: Cow<'a, [u8]>,
     charset: Charset,
 }
 
 impl<'a> Challenge<'a> {
-    /// `None` for what is malformed, has a directive twice that there must be once, or offers
-    /// nothing that this client can do.
+    /// Parses the token. Returns `None` if it is malformed, repeats a directive that must be
+    /// unique, or offers nothing that this client can do.
     fn parse(token: &'a [u8]) -> Option<Self> {
         if token.len() > LONGEST_CHALLENGE {
             return None;
@@ -228,7 +229,7 @@ impl<'a> Challenge<'a> {
     }
 }
 
-/// In what the client writes names.
+/// The character set of the names that the client writes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Charset {
     Utf8,
@@ -236,7 +237,7 @@ enum Charset {
 }
 
 impl Charset {
-    /// For the response.
+    /// Encodes a text for the response.
     fn encode(self, text: &str) -> Result<Cow<'_, [u8]>, SaslFailure> {
         match self {
             Self::Utf8 => Ok(Cow::Borrowed(text.as_bytes())),
@@ -244,7 +245,7 @@ impl Charset {
         }
     }
 
-    /// For the hashes, where ISO 8859-1 comes first whatever the character set.
+    /// Encodes a text for the hashes, where ISO 8859-1 comes first whatever the character set.
     fn encode_hashed(self, text: &str) -> Result<Cow<'_, [u8]>, SaslFailure> {
         match (to_latin1(text), self) {
             (Some(latin1), _) => Ok(Cow::Owned(latin1)),
@@ -254,8 +255,8 @@ impl Charset {
     }
 }
 
-/// In ISO 8859-1, if that has all the characters. It takes no more bytes than `text`, so none is
-/// left behind by growing.
+/// Encodes a text in ISO 8859-1, if that has all the characters. The result takes no more bytes
+/// than `text`, so the buffer does not grow and leaves no copy behind.
 fn to_latin1(text: &str) -> Option<Vec<u8>> {
     let mut latin1 = Vec::with_capacity(text.len());
     for character in text.chars() {

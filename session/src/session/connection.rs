@@ -1,4 +1,4 @@
-//! From no connection to an established one, and back.
+//! Connecting and disconnecting (docs/protocol.md#the-handshake).
 
 use alloc::collections::VecDeque;
 use core::time::Duration;
@@ -21,17 +21,17 @@ use crate::secret::Secret;
 use crate::servers::ServerIndex;
 use crate::time::Instant;
 
-/// The longest `setWatches`, far below the smallest frame limit in use: above its limit a server
-/// drops the connection (ZOOKEEPER-706).
+/// The longest `setWatches`, far below the smallest frame limit in use: a server drops the
+/// connection above its limit (ZOOKEEPER-706).
 const LONGEST_SET_WATCHES: usize = 128 * 1024;
 
-/// With many servers a fair share of a short timeout would be too short for any of them.
+/// With many servers, a fair share of a short timeout would be too short for each of them.
 const SHORTEST_ATTEMPT: Duration = Duration::from_millis(100);
 
-/// A server that takes longer is as good as away.
+/// A server that takes longer counts as absent.
 const LONGEST_ATTEMPT: Duration = Duration::from_secs(3);
 
-/// Servers send 36 or 37 bytes; what is shorter is no answer to a handshake, although its first
+/// Servers send 36 or 37 bytes. A shorter frame is no answer to a handshake, although its first
 /// bytes may read as a refusal.
 const SHORTEST_HANDSHAKE_ANSWER: usize = 36;
 
@@ -47,9 +47,9 @@ impl<R, W: Clone> Session<R, W> {
         self.transport = Some(TransportCommand::Connect(server));
     }
 
-    /// For opening the transport, and again for the handshake. Short enough that every server can
-    /// be tried more than once within the life of the session: one that accepts and then says
-    /// nothing, as a starting server may, must not cost the session.
+    /// Returns the bound on opening the transport, and again on the handshake. It is short enough
+    /// to try every server more than once within the life of the session: a server that accepts and
+    /// then says nothing, as a starting one may, must not cost the session.
     pub(super) fn attempt_timeout(&self) -> Duration {
         let timeout = match self.identity.granted() {
             Some(granted) => granted.timeout,
@@ -123,7 +123,7 @@ impl<R, W: Clone> Session<R, W> {
         };
         self.identity = match (grant, read_only) {
             (Grant::Made(session), true) => Identity::Local { session },
-            // There are releases that let a read-only server go on with a session of the ensemble.
+            // Some releases let a read-only server continue a session of the ensemble.
             (Grant::Made(session), false) | (Grant::Resumed(session), _) => {
                 let password = Secret::new(response.password.unwrap_or_default());
                 Identity::Granted(Granted {
@@ -140,8 +140,8 @@ impl<R, W: Clone> Session<R, W> {
         AcceptedHandshake { handshake, timeout, read_only, session: grant }
     }
 
-    /// The connection is one to work with. An exchange between the handshake and this is nothing
-    /// that the server's clock for the session counts: that runs from the handshake.
+    /// Makes the connection a working one. The server's clock for the session runs from the
+    /// handshake, not from the end of an exchange behind it.
     pub(super) fn establish(&mut self, now: Instant, accepted: AcceptedHandshake) {
         let AcceptedHandshake { handshake, timeout, read_only, session: grant } = accepted;
         match (grant, read_only) {
@@ -173,8 +173,8 @@ impl<R, W: Clone> Session<R, W> {
         self.restore(now);
     }
 
-    /// What goes out first on an established connection: identities, watches, then the requests
-    /// that waited.
+    /// Sends the first requests of an established connection: identities, watches, then the
+    /// requests that waited.
     fn restore(&mut self, now: Instant) {
         for authentication in &self.authentications {
             let sent = self.requests.send_auth(&authentication.packet());
@@ -196,7 +196,7 @@ impl<R, W: Clone> Session<R, W> {
         }
     }
 
-    /// The connection, or the attempt to make one, is over; the session is not.
+    /// Handles the end of a connection, or of an attempt to make one, in a session that goes on.
     pub(super) fn connection_ended(&mut self, now: Instant, end: ConnectionEnd) {
         match self.state {
             State::Waiting { .. } | State::Ended(_) => {}
@@ -234,8 +234,8 @@ impl<R, W: Clone> Session<R, W> {
         }
     }
 
-    /// Whether a connection that ends so, after so long, is a reason to dial again at once: a server
-    /// can answer something on each one, and then break off, for ever.
+    /// Returns whether a connection that ends so, after this time, is a reason to dial again at
+    /// once. A server could answer something on each connection, and then break off, for ever.
     fn has_proved_itself(&self, lasted: Duration, end: ConnectionEnd) -> bool {
         match end {
             ConnectionEnd::Protocol(_) | ConnectionEnd::ExpiryClaimed => false,
@@ -249,7 +249,7 @@ impl<R, W: Clone> Session<R, W> {
     }
 
     fn attempt_failed(&mut self, now: Instant, server: ServerIndex, end: ConnectionEnd) {
-        // Before a session is established, no request is on its way but those of its making.
+        // Before a session is established, only the requests of its making are on their way.
         self.requests.disconnect();
         let retry_at = now + self.next_delay();
         self.wait_until(retry_at);
@@ -263,28 +263,29 @@ impl<R, W: Clone> Session<R, W> {
         self.probe = None;
     }
 
-    /// After a connection that lasted: another server is dialled at once, since callers wait. Where there is
-    /// no other, the server that has just gone is not back yet.
+    /// Returns the wait after a connection that lasted: none before another server, since callers
+    /// wait. The server that has just gone is not back yet.
     fn first_delay(&mut self) -> Duration {
         self.attempts = 0;
         let delay = self.next_delay();
         if self.servers.count().get() > 1 { Duration::ZERO } else { delay }
     }
 
-    /// A round of all servers shares one step of the backoff, so that the loss of one server
-    /// costs no more than a first short wait.
+    /// Returns the next wait. A round of all servers shares one step of the backoff, so the loss of
+    /// one server costs no more than a first short wait.
     fn next_delay(&mut self) -> Duration {
         let round = self.round();
         self.attempts = self.attempts.saturating_add(1);
         self.config.backoff.delay(round, &mut self.rng)
     }
 
-    /// Rounds of all servers that were begun since a connection lasted: the step of the backoff.
+    /// Returns the rounds of all servers that began since a connection lasted: the step of the
+    /// backoff.
     pub(super) fn round(&self) -> u32 {
         self.attempts / self.servers.count()
     }
 
-    /// Whether the session is over, or about to be.
+    /// Returns whether the session has ended, or is about to.
     pub(super) const fn is_closing(&self) -> bool {
         matches!(
             self.state,
@@ -330,8 +331,8 @@ impl<R, W: Clone> Session<R, W> {
         }
     }
 
-    /// Every call that brings the time does this first, so that a process that was paused hears
-    /// of a lapse before anything that came in meanwhile.
+    /// Reports a lapse. Every call that brings the time does this first, so a process that was
+    /// paused hears of a lapse before anything that came in meanwhile.
     #[inline]
     pub(super) fn check_lease(&mut self, now: Instant) {
         if self.lease.lapses(now) {
@@ -339,7 +340,7 @@ impl<R, W: Clone> Session<R, W> {
         }
     }
 
-    /// When the session is declared dead, if it has no connection until then.
+    /// Returns when to declare the session dead if it has no connection until then.
     pub(super) fn dead_at(&self) -> Option<Instant> {
         match self.state {
             State::Live(_) | State::Ended(_) => None,

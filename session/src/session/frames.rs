@@ -71,8 +71,8 @@ impl<R, W: Clone> Session<R, W> {
         }
     }
 
-    /// Fails the request alone: a read that asks for too much is the caller's affair. Takes down a watch that
-    /// came with it, since the caller does not know the state whose changes that would report.
+    /// Fails only the request: a read that asks for too much concerns only its caller. Drops the
+    /// watch that came with it: it reports changes of a state that the caller does not know.
     pub(super) fn handle_oversized_reply(&mut self, now: Instant, frame: &Oversized) {
         let Ok(header) = ReplyHeader::decode_prefix(&frame.head) else {
             return self.connection_ended(now, ConnectionEnd::too_long(frame));
@@ -99,8 +99,8 @@ impl<R, W: Clone> Session<R, W> {
         self.lease.answered(now, pending.sent_at);
     }
 
-    /// The transaction of an event counts as seen, but not as delivered: more events of it may be
-    /// on their way.
+    /// Handles an event. Its transaction counts as seen, but not as delivered, because more of its
+    /// events may be on their way.
     fn handle_notification(&mut self, now: Instant, zxid: Zxid, body: &[u8]) {
         let event = match WatcherEvent::decode_prefix(body) {
             Ok(event) => event,
@@ -115,9 +115,8 @@ impl<R, W: Clone> Session<R, W> {
         self.remove_unwanted(now);
     }
 
-    /// A ping may be what a server without the authentication that it demands refuses, and what
-    /// ZooKeeper's leader finds to belong to a session that is closing. One that was refused proves
-    /// nothing.
+    /// Handles the reply to a ping. A server that demands authentication may refuse it, and so may
+    /// a leader for a session that is closing. A refusal proves nothing.
     fn handle_ping_reply(&mut self, now: Instant, header: ReplyHeader) {
         self.note_reply(header.zxid);
         let State::Live(live) = &mut self.state else {
@@ -146,7 +145,7 @@ impl<R, W: Clone> Session<R, W> {
             Err(unexpected) => return self.broken(now, unexpected),
         };
         match (&pending.purpose, header.error) {
-            // The events that its watches are owed are still to come, on the next connection.
+            // The events for its watches are still to come, on the next connection.
             (Purpose::SetWatches, error) if error != ErrorCode::OK => {
                 self.seen = self.seen.max(header.zxid);
             }
@@ -174,7 +173,7 @@ impl<R, W: Clone> Session<R, W> {
             (Purpose::Confirmation, error) => {
                 self.confirmation_answered(now, pending.sent_at, error);
             }
-            // A removal may also find none: the event is on its way, or the server too old.
+            // A removal may find no watch: the event is on its way, or the server is too old.
             (Purpose::Sasl, ErrorCode::OK) | (Purpose::RemoveWatches, _) => {}
             (Purpose::Sasl | Purpose::SetWatches, error) => {
                 return self.watches_refused(now, error);
@@ -196,13 +195,14 @@ impl<R, W: Clone> Session<R, W> {
         }
     }
 
-    /// Some refusals concern more than the request, and are no evidence that the session lives.
+    /// Handles an error. Some errors concern more than the request, and do not show that the
+    /// session lives.
     fn handle_refusal(&mut self, now: Instant, error: ErrorCode) {
         match error {
             // The answer to the close is on its way, and decides.
             ErrorCode::SESSION_EXPIRED if self.is_closing() => {}
-            // No proof that it is over: a leader of the ensemble that was deposed unawares says so
-            // of sessions that live on. The next handshake tells.
+            // This is no proof of the end: a leader of the ensemble that was deposed unawares says
+            // so of sessions that live on. The next handshake decides.
             ErrorCode::SESSION_EXPIRED => self.connection_ended(now, ConnectionEnd::ExpiryClaimed),
             ErrorCode::SESSION_MOVED => self.broken(now, ProtocolError::SessionMoved),
             error if refuses_identity(error) => self.end(SessionEnd::AuthFailed(error)),
@@ -210,8 +210,9 @@ impl<R, W: Clone> Session<R, W> {
         }
     }
 
-    /// Servers keep no events for persistent watches while the client is away: they are told once
-    /// the server has them all again, so that what they read then misses nothing.
+    /// Reports missed changes to persistent watches: servers keep no events for them while the
+    /// client is away. It does so once the server has them all again, so a read after it misses
+    /// nothing.
     fn watches_are_set(&mut self) {
         if !self.requests.are_setting_watches() {
             let interrupted = self.watches.resume();
@@ -219,8 +220,8 @@ impl<R, W: Clone> Session<R, W> {
         }
     }
 
-    /// A server before 3.6 knows no persistent watches, and has closed the connection: without
-    /// them the next attempt gets on.
+    /// Drops the persistent watches: a server before 3.6 does not know them, and has closed the
+    /// connection. The next attempt succeeds without them.
     fn watches_refused(&mut self, now: Instant, error: ErrorCode) {
         if error == ErrorCode::UNIMPLEMENTED {
             let lost = self.watches.drain_persistent();
@@ -252,18 +253,18 @@ impl<R, W: Clone> Session<R, W> {
     }
 }
 
-/// In place of a transaction, where a server did not know the request and closes the connection;
-/// one that knows it but has it switched off says up to where it is.
+/// The zxid of a server that does not know the request and closes the connection. A server that
+/// knows the request and has it switched off sends a real one.
 const UNKNOWN_OPCODE: Zxid = Zxid::new(-1);
 
-/// Whether an error concerns the session or its connection, whatever was asked.
+/// Returns whether an error concerns the session or its connection, whatever the request was.
 const fn concerns_the_session(error: ErrorCode) -> bool {
     matches!(error, ErrorCode::SESSION_EXPIRED | ErrorCode::SESSION_MOVED)
         || refuses_identity(error)
 }
 
-/// Whether an error means that the connection lacks an identity that the server accepts, whatever
-/// it answers.
+/// Returns whether an error means that the connection lacks an identity that the server accepts,
+/// whatever the request was.
 pub(super) const fn refuses_identity(error: ErrorCode) -> bool {
     matches!(error, ErrorCode::AUTH_FAILED | ErrorCode::SESSION_CLOSED_REQUIRE_SASL_AUTH)
 }

@@ -1,4 +1,4 @@
-//! A session that outlives its process.
+//! Handing a session to another process.
 
 use super::Session;
 use super::state::{Granted, Identity};
@@ -8,13 +8,13 @@ use crate::ticket::{SessionTicket, Timeouts};
 use crate::time::Instant;
 
 impl<R, W: Clone> Session<R, W> {
-    /// Goes on with a session that [`detach`](Self::detach) has given up. The first attempt to
-    /// connect begins at once; the configured timeout is asked for.
+    /// Continues a session that [`detach`](Self::detach) has given up. The first attempt to connect
+    /// begins at once, and asks for the configured timeout.
     ///
-    /// Its ephemeral znodes stand as they did, its watches do not, and its lease has to be proved
-    /// anew: it counts with the least timeout that the ticket knows of, or less if less is granted
-    /// now. If the session is gone, the end is [`SessionEnd::Expired`]. A session whose password is
-    /// wrong counts as gone, too, and the connection that it has elsewhere is closed by that: use a
+    /// The session keeps its ephemeral znodes but not its watches. Its lease has to be proved anew:
+    /// it counts with the least timeout that the ticket knows of, or less if less is granted now.
+    /// If the session is gone, the end is [`SessionEnd::Expired`]. A session with a wrong password
+    /// counts as gone, too, and the server then closes the connection that it has elsewhere: use a
     /// ticket once.
     pub fn resume(ticket: &SessionTicket, config: Config, seed: u64, now: Instant) -> Self {
         let identity = Identity::Granted(Granted {
@@ -30,12 +30,12 @@ impl<R, W: Clone> Session<R, W> {
         session
     }
 
-    /// Gives the session up without closing it: it ends here with [`SessionEnd::Detached`], and
-    /// lives on at the servers for its timeout. What is in flight ends as it does with a lost
-    /// connection, and may still be executed.
+    /// Gives the session up without closing it. It ends here with [`SessionEnd::Detached`], and the
+    /// servers keep it for its timeout. Requests in flight end as with a lost connection, and may
+    /// still be executed.
     ///
-    /// `None`, and nothing is changed, if there is no session to give: none was granted yet, or only
-    /// by a read-only server, or it is closing, or over.
+    /// Returns `None`, and changes nothing, if there is no session to give: no server has granted
+    /// one, or only a read-only server, or it is closing, or has ended.
     pub fn detach(&mut self, now: Instant) -> Option<SessionTicket> {
         self.check_lease(now);
         if self.is_closing() {

@@ -1,4 +1,4 @@
-//! Heartbeats: what a session sends in place of pings to prove its lease.
+//! Heartbeats: requests that a session sends in place of pings to prove its lease.
 
 use alloc::string::String;
 
@@ -15,23 +15,23 @@ use crate::lease::{Followup, HeartbeatKind, LeaseGrade, LeaseOutlook, LeaseUpkee
 use crate::requests::Purpose;
 use crate::time::Instant;
 
-/// What is checked of a session that is not known to have created anything: it always exists.
+/// The znode to check if the session is not known to have created one: it always exists.
 const ROOT: &str = "/";
 
 impl<R, W: Clone> Session<R, W> {
-    /// Does this for the lease from now on, over reconnects too, until it is called again. At the
-    /// start it is [`LeaseUpkeep::Idle`].
+    /// Sets what the session sends for the lease from now on, over reconnects too, until the next
+    /// call. It begins as [`LeaseUpkeep::Idle`].
     ///
-    /// Heartbeats go out at once where something is to be proved anew, and then at the
-    /// [pace](crate::Config::pace) of this session: each is a request and, after its answer, a `sync`
-    /// that confirms it. After a refusal the same znode is tried again soon, then ever more rarely;
-    /// another one is tried at once, so name one that stands.
+    /// Heartbeats go out at once if something has to be proved anew, and then at the
+    /// [pace](crate::Config::pace) of this session. Each is a request and, after its answer, a
+    /// `sync` that confirms it. After a refusal the session tries the same znode again soon, then
+    /// ever more rarely; it tries another znode at once, so name one that stands.
     ///
     /// With [`LeaseGrade::Contact`], pings prove the lease, and this changes nothing.
     ///
     /// # Errors
     ///
-    /// [`SubmitError::TooLarge`] if no server would read the request. Nothing is changed then.
+    /// [`SubmitError::TooLarge`] if no server would accept the request. Nothing is changed then.
     pub fn keep_lease(&mut self, now: Instant, upkeep: LeaseUpkeep<'_>) -> Result<(), SubmitError> {
         self.check_lease(now);
         if self.lease.grade() == LeaseGrade::Contact {
@@ -67,15 +67,16 @@ impl<R, W: Clone> Session<R, W> {
         Ok(())
     }
 
-    /// Whether the lease can be relied on to go on, if heartbeats go on (or start now), nothing
-    /// fails and answers take no longer than they did: [`LeaseOutlook::Secure`]. Before that a new
-    /// leader had better wait; it would lose its lease although nothing is wrong.
+    /// Returns whether the lease can be relied on to go on ([`LeaseOutlook::Secure`]), if
+    /// heartbeats go on (or start now), nothing fails and answers take no longer than they did. A
+    /// new leader should wait for this; otherwise it would lose its lease although nothing is
+    /// wrong.
     pub fn lease_is_secure(&self, now: Instant) -> bool {
         matches!(self.lease_outlook(now), LeaseOutlook::Secure { .. })
     }
 
-    /// What [`lease_is_secure`](Self::lease_is_secure) says, and what the lease waits for if it is
-    /// not secure. An answer or the passing of time changes it: ask again after each of the two.
+    /// Returns what [`lease_is_secure`](Self::lease_is_secure) does, with the reason if the lease
+    /// is not secure. An answer or the passing of time changes it: ask again after each of the two.
     pub fn lease_outlook(&self, now: Instant) -> LeaseOutlook {
         match self.state {
             State::Live(live) if !live.is_read_only() => {
@@ -89,8 +90,8 @@ impl<R, W: Clone> Session<R, W> {
         }
     }
 
-    /// When the first heartbeat of a connection is due. The handshake that made a session has proved
-    /// enough for a while.
+    /// Returns when the first heartbeat of a connection is due. The handshake that made a session
+    /// has proved enough for a while.
     pub(super) fn first_heartbeat_at(&self, now: Instant, accepted: &AcceptedHandshake) -> Instant {
         match (&self.upkeep, accepted.session) {
             (Upkeep::Ready, Grant::Made(_)) => {
@@ -100,7 +101,7 @@ impl<R, W: Clone> Session<R, W> {
         }
     }
 
-    /// When a heartbeat is due on this connection.
+    /// Returns when a heartbeat is due on this connection.
     pub(super) fn heartbeat_at(&self, live: &Live) -> Option<Instant> {
         match (&self.upkeep, live.heartbeat, live.closing) {
             // A server without its leader would refuse it.
@@ -114,7 +115,7 @@ impl<R, W: Clone> Session<R, W> {
         }
     }
 
-    /// When a ping is due, if the last one is answered: not where the next heartbeat takes its
+    /// Returns when a ping is due, if the last one is answered; not if the next heartbeat takes its
     /// place.
     pub(super) fn ping_at(&self, live: &Live) -> Option<Instant> {
         match (self.heartbeat_at(live), live.ping) {
@@ -126,7 +127,7 @@ impl<R, W: Clone> Session<R, W> {
         }
     }
 
-    /// Goes on with `live`, and sends a heartbeat if one is due.
+    /// Continues with `live`, and sends a heartbeat if one is due.
     pub(super) fn beat_if_due(&mut self, now: Instant, live: Live) {
         self.state = State::Live(live);
         if self.heartbeat_at(&live).is_none_or(|due| now < due) {
@@ -157,7 +158,7 @@ impl<R, W: Clone> Session<R, W> {
         self.state = State::Live(Live { last_sent: now, heartbeat, ..live });
     }
 
-    /// A heartbeat was answered with this outcome.
+    /// Handles the answer to a heartbeat.
     pub(super) fn heartbeat_answered(
         &mut self,
         now: Instant,
@@ -194,7 +195,7 @@ impl<R, W: Clone> Session<R, W> {
         self.beat_if_due(now, Live { refusals: 0, heartbeat, ..live });
     }
 
-    /// The confirmation of a heartbeat was answered with this outcome.
+    /// Handles the answer to the confirmation of a heartbeat.
     pub(super) fn confirmation_answered(
         &mut self,
         now: Instant,
@@ -213,8 +214,8 @@ impl<R, W: Clone> Session<R, W> {
         }
     }
 
-    /// When the next heartbeat is due after one of this kind: at once where a `sync` was answered, and
-    /// a commit is wanted meanwhile.
+    /// Returns when the next heartbeat is due after one of this kind: at once if a `sync` was
+    /// answered, and a commit has been asked for meanwhile.
     fn heartbeat_after(&self, now: Instant, kind: HeartbeatKind) -> Instant {
         match (self.lease.grade(), &self.upkeep, kind) {
             (LeaseGrade::Quorum, Upkeep::InForce { .. }, HeartbeatKind::Sync) => now,
@@ -227,7 +228,7 @@ impl<R, W: Clone> Session<R, W> {
             return;
         };
         live.heartbeat = if let Heartbeat::Unanswered(SentFor::AFormer) = live.heartbeat {
-            // The refusal says nothing of what is wanted now.
+            // The refusal concerns an earlier upkeep.
             Heartbeat::DueAt(now)
         } else {
             self.events.push_back(Event::HeartbeatRefused { error });
@@ -243,8 +244,8 @@ pub(super) fn heartbeat_kind(opcode: OpCode) -> HeartbeatKind {
     if opcode == OpCode::MULTI { HeartbeatKind::Check } else { HeartbeatKind::Sync }
 }
 
-/// What became of a heartbeat. What a server says of the operations of a multi stands behind its
-/// header, which calls every multi a success.
+/// Returns the outcome of a heartbeat. The header calls every multi a success, so the result of its
+/// operation counts.
 pub(super) fn heartbeat_outcome(
     opcode: OpCode,
     error: ErrorCode,

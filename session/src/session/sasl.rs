@@ -1,7 +1,7 @@
-//! The SASL exchange at the beginning of a connection.
+//! The SASL exchange at the beginning of a connection (docs/protocol.md#sasl).
 //!
-//! Nothing else may be sent meanwhile, pings included: a server that demands SASL closes the
-//! connection for it.
+//! The session sends nothing else meanwhile, not even pings: a server that demands SASL would close
+//! the connection.
 
 use bytes::{Buf, Bytes};
 use zk_jute::records::{Credential, GetSaslRequest, SetSaslResponse};
@@ -17,16 +17,16 @@ use crate::servers::ServerIndex;
 use crate::time::Instant;
 
 impl<R, W: Clone> Session<R, W> {
-    /// What the driver's SASL mechanism is to answer now, if anything. Once a
-    /// [`TransportCommand`](crate::TransportCommand) drops the transport, no answer is wanted any
+    /// Returns a challenge for the driver's SASL mechanism, if there is one. Once a
+    /// [`TransportCommand`](crate::TransportCommand) drops the transport, no answer is awaited any
     /// more.
     pub fn poll_sasl(&mut self) -> Option<SaslChallenge> {
         self.challenge.take()
     }
 
-    /// The mechanism's answer to the last [`poll_sasl`](Session::poll_sasl). It may take its time:
-    /// the session waits as long as for a handshake, and then gives the connection up. An answer
-    /// that the session does not wait for is ignored.
+    /// Reports the mechanism's answer to the last [`poll_sasl`](Session::poll_sasl). It may take
+    /// its time: the session waits as long as for a handshake, and then gives the connection up. It
+    /// ignores an answer that it does not wait for.
     pub fn handle_sasl(&mut self, now: Instant, answer: SaslAnswer<'_>) {
         self.check_lease(now);
         let State::Authenticating(exchange @ Authenticating { turn: Turn::Mechanism, .. }) =

@@ -1,4 +1,4 @@
-//! Where a session is, and what it has to prove who it is. A deadline lives in its state.
+//! The states of a session, each with its deadline, and its identity.
 
 use alloc::string::String;
 use core::time::Duration;
@@ -13,7 +13,7 @@ use crate::secret::Secret;
 use crate::servers::ServerIndex;
 use crate::time::Instant;
 
-/// Where the session is between no connection and a working one.
+/// The connection of a session.
 ///
 /// ```text
 /// Waiting --until--> Opening --opened--> Handshaking --accepted--> Live
@@ -34,11 +34,11 @@ pub(super) enum State {
     Ended(SessionEnd),
 }
 
-/// A handshake that a server accepted, and what it granted.
+/// A handshake that a server accepted, with its grants.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AcceptedHandshake {
     pub(super) handshake: Handshake,
-    /// What was negotiated for this connection.
+    /// The timeout that was negotiated for this connection.
     pub(super) timeout: Duration,
     pub(super) read_only: bool,
     pub(super) session: Grant,
@@ -51,7 +51,7 @@ pub(super) enum Grant {
     Resumed(SessionId),
 }
 
-/// A connection whose handshake was accepted, in the middle of its SASL exchange.
+/// A connection in the middle of its SASL exchange, after an accepted handshake.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Authenticating {
     pub(super) server: ServerIndex,
@@ -60,12 +60,12 @@ pub(super) struct Authenticating {
     pub(super) turn: Turn,
 }
 
-/// Whose token is awaited.
+/// The side that sends the next token.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Turn {
     Mechanism,
     Server,
-    /// The server's confirmation completes the exchange.
+    /// The server, and its confirmation completes the exchange.
     ServerFinal,
 }
 
@@ -73,10 +73,10 @@ pub(super) enum Turn {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Live {
     pub(super) timeout: Duration,
-    /// A ping is due when nothing was sent for so long, a third of the timeout; for the connection's sake,
-    /// that is.
+    /// After this time without sending, a third of the timeout, a ping is due to keep the
+    /// connection.
     pub(super) ping_after: Duration,
-    /// The connection is given up when nothing came for so long, two thirds of the timeout.
+    /// After this time without receiving, two thirds of the timeout, the connection is given up.
     pub(super) silent_after: Duration,
     pub(super) since: Instant,
     pub(super) last_sent: Instant,
@@ -84,7 +84,7 @@ pub(super) struct Live {
     pub(super) server: Server,
     pub(super) ping: Ping,
     pub(super) heartbeat: Heartbeat,
-    /// How many heartbeats were refused since the last one that was not.
+    /// How many heartbeats in a row were refused.
     pub(super) refusals: u32,
     pub(super) closing: Closing,
 }
@@ -93,7 +93,7 @@ pub(super) struct Live {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Server {
     TakesWrites,
-    /// It is cut off from its ensemble; another one is looked for.
+    /// It is cut off from its ensemble; the session looks for another one.
     ReadOnly(Search),
 }
 
@@ -103,32 +103,32 @@ pub(super) enum Ping {
     SentAt(Instant),
 }
 
-/// What the session does for its lease, on this connection and on later ones.
+/// What the session sends for its lease, on this connection and on later ones.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Upkeep {
     Idle,
     Ready,
     InForce {
-        /// What heartbeats check.
+        /// The znode that heartbeats check.
         znode: String,
     },
 }
 
-/// When the next heartbeat goes out, if heartbeats are wanted.
+/// When the next heartbeat goes out, if there are any.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Heartbeat {
     DueAt(Instant),
-    /// The last one was refused: with the same znode, the next one is due then.
+    /// The last one was refused. With the same znode, the next one is due then.
     RefusedUntil(Instant),
     /// It, or its confirmation, is on its way.
     Unanswered(SentFor),
 }
 
-/// For which upkeep the heartbeat on its way was sent.
+/// The upkeep for which the heartbeat on its way was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SentFor {
     ThePresent,
-    /// The caller wants another one since: it names another znode, or is no check.
+    /// An earlier upkeep: the caller has asked for another znode, or for no check.
     AFormer,
 }
 
@@ -170,8 +170,8 @@ impl Live {
 #[derive(Debug)]
 pub(super) enum Identity {
     New,
-    /// A read-only server made it by itself, and no other one knows it: the next connection begins
-    /// with a new session.
+    /// A read-only server made it, and no other server knows it: the next connection begins with a
+    /// new session.
     Local {
         session: SessionId,
     },
@@ -179,7 +179,7 @@ pub(super) enum Identity {
 }
 
 impl Identity {
-    /// What the servers of the ensemble know.
+    /// Returns what the servers of the ensemble know of the session.
     pub(super) const fn granted(&self) -> Option<&Granted> {
         match self {
             Self::Granted(granted) => Some(granted),
@@ -188,24 +188,24 @@ impl Identity {
     }
 }
 
-/// What it takes to go on with a session on another connection.
+/// The data that continue a session on another connection.
 #[derive(Debug)]
 pub(super) struct Granted {
     pub(super) session: SessionId,
     pub(super) password: Secret,
-    /// What was negotiated last.
+    /// The timeout that was negotiated last.
     pub(super) timeout: Duration,
-    /// The least that any server ever granted to the session, its creation included.
+    /// The least timeout that any server ever granted to the session, its creation included.
     pub(super) least_timeout: Duration,
-    /// When the last connection was last heard of; not kept up while there is one. An accepted
-    /// handshake alone does not count where an exchange has to follow: a session that is refused
-    /// it for ever has to die.
+    /// When the last connection last received something; not updated while there is one. An
+    /// accepted handshake alone does not count if an exchange has to follow: a session that is
+    /// refused the exchange for ever has to die.
     pub(super) last_received: Instant,
 }
 
 impl Granted {
-    /// Four thirds of the timeout after the last sign of life: no server can still know the
-    /// session.
+    /// Returns four thirds of the timeout after the last sign of life: no server can still know the
+    /// session then.
     pub(super) fn dead_at(&self) -> Instant {
         self.last_received + self.timeout * 4 / 3
     }

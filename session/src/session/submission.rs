@@ -1,4 +1,4 @@
-//! What the caller asks for: requests, watches, identities, the end.
+//! Requests of the caller: operations, watches, identities, the end.
 
 use zk_jute::records::{
     AddWatchRequest, CloseSession, ExistsRequest, GetChildren2Request, GetDataRequest,
@@ -60,8 +60,8 @@ impl<R, W: Clone> Session<R, W> {
     }
 
     /// Submits a read that leaves a watch. [`Event::Fired`](crate::Event::Fired) or
-    /// [`Event::WatchLost`](crate::Event::WatchLost) tells `watcher` once, unless the read fails
-    /// or the watch is [forgotten](Session::forget).
+    /// [`Event::WatchLost`](crate::Event::WatchLost) comes once with the tag `watcher`, unless the
+    /// read fails or the caller [forgets](Session::forget) the watch.
     ///
     /// Several watches on one path are one watch on the server, and fire together.
     pub fn submit_watching(
@@ -93,14 +93,14 @@ impl<R, W: Clone> Session<R, W> {
         submitted.map(|()| id).inspect_err(|_| self.watches.unanswered(id))
     }
 
-    /// Asks for a watch that stays (since ZooKeeper 3.6.0).
-    /// [`Event::Changed`](crate::Event::Changed) tells `watcher` of each change, and
+    /// Submits a watch that stays (since ZooKeeper 3.6.0).
+    /// [`Event::Changed`](crate::Event::Changed) comes with `watcher` for each change, and
     /// [`Event::ChangesMissed`](crate::Event::ChangesMissed) after each reconnect, since servers
-    /// keep no events for a client that is away; until the watch is [forgotten](Session::forget),
-    /// or [lost](crate::Event::WatchLost).
+    /// keep no events for a client that is away. This goes on until the caller
+    /// [forgets](Session::forget) the watch, or the watch is [lost](crate::Event::WatchLost).
     ///
-    /// The znode need not exist. Watches of all kinds may be kept on one path, whatever the
-    /// release of the server.
+    /// The znode need not exist. One path may have watches of all kinds, whatever the release of
+    /// the server.
     pub fn submit_persistent(
         &mut self,
         now: Instant,
@@ -117,23 +117,23 @@ impl<R, W: Clone> Session<R, W> {
         submitted.map(|()| id).inspect_err(|_| self.watches.unanswered(id))
     }
 
-    /// Drops a watch: nothing will be reported for it. Where it was the last one on its path, the
-    /// server is told to forget the path: a watch that nothing removes would stay there
-    /// (CURATOR-107).
+    /// Drops a watch: no more events come for it. If it was the last one on its path, the session
+    /// removes the watch on the server too, since it would stay there (CURATOR-107).
     pub fn forget(&mut self, now: Instant, watch: WatchId) {
         self.check_lease(now);
         self.watches.forget(watch);
         self.remove_unwanted(now);
     }
 
-    /// Drops a watch on a znode that is about to be deleted: as [`Session::forget`], but the server
-    /// is not told, since the deletion ends the watch there.
+    /// Drops a watch on a znode that is about to be deleted, like [`Session::forget`]. The server
+    /// is not told, because the deletion ends the watch there.
     pub fn forget_locally(&mut self, watch: WatchId) {
         self.watches.forget_locally(watch);
     }
 
-    /// Has the server forget the watches on paths where the session has none left. By the type
-    /// `Any`: servers before 3.9 cannot tell the kinds apart, and it is all that there is.
+    /// Removes the server's watches on paths where the session has none left. It uses the type
+    /// `Any`: servers before 3.9 cannot tell the kinds apart, and the session has none of any kind
+    /// there.
     pub(super) fn remove_unwanted(&mut self, now: Instant) {
         while let Some(path) = self.watches.take_unwanted() {
             if let State::Live(live @ Live { closing: Closing::NotAsked, .. }) = &mut self.state
@@ -152,8 +152,8 @@ impl<R, W: Clone> Session<R, W> {
     ///
     /// # Errors
     ///
-    /// [`SubmitError::TooLarge`] if no server would read it, [`SubmitError::Closed`] if there will
-    /// be no later connection. It is then not kept.
+    /// [`SubmitError::TooLarge`] if no server would accept it; [`SubmitError::Closed`] if there
+    /// will be no later connection. The session then does not keep it.
     pub fn authenticate(
         &mut self,
         now: Instant,
@@ -182,9 +182,9 @@ impl<R, W: Clone> Session<R, W> {
         Ok(())
     }
 
-    /// Ends the session: after the requests submitted so far, a `closeSession` is sent and its
-    /// answer awaited for at most the session timeout. Without a connection the session is
-    /// abandoned at once. [`Event::Ended`](crate::Event::Ended) tells which.
+    /// Ends the session. It sends a `closeSession` after the requests submitted so far, and waits
+    /// for the answer, at most for the session timeout. Without a connection it abandons the
+    /// session at once. [`Event::Ended`](crate::Event::Ended) says which.
     pub fn close(&mut self, now: Instant) {
         self.check_lease(now);
         match &mut self.state {

@@ -1,4 +1,4 @@
-//! What goes into one request that sets watches again.
+//! The paths of one request that sets watches again (docs/protocol.md#setting-watches-again).
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -19,7 +19,7 @@ pub(crate) struct Batch {
     paths_len: usize,
 }
 
-/// The paths of a [`Batch`], as the records take them.
+/// The paths of a [`Batch`], in the form of the records.
 pub(crate) struct Lists<'a> {
     data: Vec<&'a str>,
     exist: Vec<&'a str>,
@@ -32,7 +32,7 @@ impl Batch {
     /// A request header, a zxid, and five counts.
     const EMPTY_FRAME_LEN: usize = 8 + 8 + 5 * 4;
 
-    /// The payload of a frame that sets a watch on this path alone.
+    /// Returns the payload of a frame that sets a watch on this path alone.
     pub(crate) const fn least_frame_len(path: &str) -> usize {
         Self::EMPTY_FRAME_LEN + path_len(path)
     }
@@ -59,7 +59,7 @@ impl Batch {
         list.push(Arc::clone(path));
     }
 
-    /// Whether only servers since 3.6 understand it.
+    /// Returns whether only servers since 3.6 understand it.
     pub(crate) fn has_persistent(&self) -> bool {
         !(self.persistent.is_empty() && self.recursive.is_empty())
     }
@@ -100,7 +100,7 @@ impl<'a> Lists<'a> {
     }
 }
 
-/// With its length before it.
+/// Returns the length with its prefix.
 const fn path_len(path: &str) -> usize {
     4 + path.len()
 }

@@ -1,4 +1,4 @@
-//! Which watches an event fires.
+//! The watches that an event fires.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -8,12 +8,12 @@ use zk_jute::records::EventType;
 use super::kind::Kind;
 use super::{WatchState, Watches};
 
-/// What an event means to one watcher.
+/// The delivery of an event to one watcher.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Delivery<W> {
-    /// A one-shot watch, which is gone now, with the kind of what it sees.
+    /// To a one-shot watch, which is gone now, with the kind of the event.
     Fired(W, EventType),
-    /// A persistent watch, with the path and the kind of what it sees.
+    /// To a persistent watch, with the path and the kind of the event.
     Changed(W, Arc<str>, EventType),
 }
 
@@ -36,7 +36,7 @@ impl<W: Clone> Watches<W> {
         deliveries
     }
 
-    /// The watches on exactly this path.
+    /// Fires the watches on exactly this path.
     fn fire_at(&mut self, path: &str, event: EventType, deliveries: &mut Vec<Delivery<W>>) {
         let Some((path, at)) = self.by_path.get_key_value(path) else {
             return;
@@ -64,7 +64,7 @@ impl<W: Clone> Watches<W> {
         }
     }
 
-    /// The recursive watches on this path and above it.
+    /// Fires the recursive watches on this path and above it.
     fn fire_recursive(&self, path: &str, event: EventType, deliveries: &mut Vec<Delivery<W>>) {
         let mut shared = None;
         for above in itself_and_above(path) {
@@ -80,8 +80,9 @@ impl<W: Clone> Watches<W> {
         }
     }
 
-    /// Servers before 3.9 keep one watch for each path: where it is a recursive one, they do not
-    /// report that the list of children changed, but that a child came or went.
+    /// Derives a change of the list of children. Servers before 3.9 keep one watch for each path;
+    /// if it is a recursive one, they do not report that the list of children changed, but that a
+    /// child came or went.
     fn derive_change_of_children(&mut self, path: &str, deliveries: &mut Vec<Delivery<W>>) {
         let Some(parent) = itself_and_above(path).nth(1) else {
             return;
@@ -96,7 +97,7 @@ impl<W: Clone> Watches<W> {
     }
 }
 
-/// The path, and those of the znodes above it, up to the root.
+/// Returns the path, and those of the znodes above it, up to the root.
 fn itself_and_above(path: &str) -> impl Iterator<Item = &str> {
     core::iter::successors(Some(path), |&path| match path.rfind('/') {
         Some(0) if path.len() > 1 => Some("/"),

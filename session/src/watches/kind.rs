@@ -1,17 +1,17 @@
-//! Kinds of watches, and what a server holds of them at a path.
+//! The kinds of watches, and those that a server holds at a path.
 
 use zk_jute::ErrorCode;
 use zk_jute::records::EventType;
 
 use super::mode::WatchMode;
 
-/// Which request asks for the watch.
+/// The request that asks for the watch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WatchedBy {
     Exists,
     GetData,
     GetChildren,
-    /// A watch of this mode, for which the server is asked for one of that mode.
+    /// A watch of this mode, for which the session asks the server for a watch of that mode.
     AddWatch {
         mode: WatchMode,
         wire: WatchMode,
@@ -19,7 +19,7 @@ pub(crate) enum WatchedBy {
 }
 
 impl WatchedBy {
-    /// The watch that a reply leaves behind, if it leaves one.
+    /// Returns the watch that a reply leaves behind, if any.
     pub(super) const fn leaves(self, reply: ErrorCode) -> Option<Kind> {
         match (self, reply) {
             (Self::Exists | Self::GetData, ErrorCode::OK) => Some(Kind::Data),
@@ -32,7 +32,7 @@ impl WatchedBy {
         }
     }
 
-    /// What the server holds for a watch of this kind that it was asked for.
+    /// Returns what the server holds for a watch of this kind.
     pub(super) const fn held(self, left: Kind) -> ServerWatches {
         match self {
             Self::AddWatch { wire, .. } => Kind::of(wire).held(),
@@ -41,7 +41,7 @@ impl WatchedBy {
     }
 }
 
-/// In which list of `setWatches2` a client names the watch.
+/// The list of `setWatches2` in which a client names the watch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Data,
@@ -52,8 +52,8 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// The order in which `setWatches2` lists them: where a server keeps one watch for each path,
-    /// the last one counts, and sees most.
+    /// The order in which `setWatches2` lists them. Where a server keeps one watch for each path
+    /// the last one counts, so the one that sees most is last.
     pub(super) const ALL: [Self; 5] =
         [Self::Data, Self::Exist, Self::Child, Self::Persistent, Self::Recursive];
 
@@ -83,7 +83,7 @@ impl Kind {
     }
 }
 
-/// What the server may hold for this connection at one path. It never holds more.
+/// The watches that the server may hold for this connection at one path. It never holds more.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ServerWatches(u8);
 
@@ -110,7 +110,7 @@ impl ServerWatches {
         self.has_any(Self::RECURSIVE)
     }
 
-    /// Whether the persistent watches among these see all that a one-shot one would.
+    /// Returns whether the persistent watches among these see all that a one-shot one would.
     pub(super) const fn covers(self, by: WatchedBy) -> bool {
         match by {
             WatchedBy::Exists | WatchedBy::GetData => {
@@ -121,7 +121,8 @@ impl ServerWatches {
         }
     }
 
-    /// An event on the path uses up the one-shot watches that it concerns.
+    /// Returns the watches after an event on the path, which uses up the one-shot watches that it
+    /// concerns.
     pub(super) const fn after(self, event: EventType) -> Self {
         match event {
             EventType::NODE_CREATED | EventType::NODE_DATA_CHANGED => self.without(Self::DATA),

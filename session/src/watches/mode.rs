@@ -1,8 +1,8 @@
-//! How far a persistent watch sees.
+//! The reach of a persistent watch.
 
 use zk_jute::records::AddWatchMode;
 
-/// How far a persistent watch sees (since ZooKeeper 3.6.0).
+/// How far a persistent watch reaches (since ZooKeeper 3.6.0).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum WatchMode {
     /// The znode and the list of its children.

@@ -1,4 +1,4 @@
-//! What is answered to which request.
+//! The answers to requests.
 
 use core::fmt::Display;
 use core::time::Duration;
@@ -20,7 +20,7 @@ const TEXT: &str = "text/plain; charset=utf-8";
 const JSON: &str = "application/json";
 const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// Of what others write, so many bytes are shown.
+/// How many bytes of texts by other clients are shown.
 const LONGEST: usize = 4096;
 
 const PATHS: &str = "\
@@ -42,7 +42,7 @@ struct Page {
     body: String,
 }
 
-/// The leader, as others see it.
+/// The leader, as an observer sees it.
 #[derive(Serialize)]
 struct LeaderPage<'a> {
     election: &'a str,
@@ -50,7 +50,7 @@ struct LeaderPage<'a> {
     id: String,
     candidate: String,
     token: i64,
-    /// Since when it is known here.
+    /// When this process first saw it.
     since: String,
     /// Whether it is this zkelect.
     me: bool,
@@ -58,7 +58,7 @@ struct LeaderPage<'a> {
     acknowledged: bool,
     /// What COMMAND said.
     says: Option<String>,
-    /// Whether this is up to date: without a connection, it is what was seen last.
+    /// Whether this is up to date. Without a connection, it is the last observation.
     connected: bool,
 }
 
@@ -121,7 +121,8 @@ impl Pages {
         }
     }
 
-    /// Whether the nominee's part is such. What is shown of one that hangs, or is cut off, may be of the past.
+    /// Answers whether the nominee's part is such; no if its client hangs or is cut off, because the
+    /// part may then be out of date.
     fn part_is(&self, such: fn(&Part) -> bool) -> Page {
         let part = self.board.latest().part;
         match self.board.client().health() {
@@ -135,7 +136,7 @@ impl Pages {
         }
     }
 
-    /// Without a lock: it answers whatever hangs.
+    /// Takes no lock, so it answers whatever hangs.
     fn health(&self) -> Page {
         let health = self.board.client().health();
         said(health.is_live(), &health)
@@ -224,7 +225,7 @@ mod tests {
         let code = |path| pages.answer(&Method::GET, path).status().as_u16();
         assert_eq!(code("/healthz"), 200);
         let start = Instant::now();
-        // Blocks the runtime, as what must not happen would.
+        // This blocks the runtime, as a bug would.
         while code("/healthz") == 200 {
             assert!(start.elapsed() < Duration::from_secs(60));
             thread::sleep(Duration::from_millis(50));

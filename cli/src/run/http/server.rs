@@ -1,4 +1,4 @@
-//! Connections, few at a time and none for long.
+//! Connections: few at a time, and none for long.
 
 use core::convert::Infallible;
 use core::time::Duration;
@@ -20,16 +20,16 @@ use tokio::time::{interval, sleep, timeout};
 
 use super::pages::Pages;
 
-/// How many connections there are at a time; further ones wait.
+/// The most connections at a time; further ones wait.
 const CONNECTIONS: usize = 32;
 
-/// How long a connection may last, which has one request.
+/// The longest time of a connection, which has one request.
 const LONGEST: Duration = Duration::from_secs(5);
 
-/// How often measurements are summed up that nobody asks for.
+/// How often measurements are summed up if no request asks for them.
 const UPKEEP: Duration = Duration::from_secs(5);
 
-/// How long no connection is taken after one could not be: descriptors may be short.
+/// How long to pause after a connection could not be accepted: descriptors may be short.
 const PAUSE: Duration = Duration::from_millis(100);
 
 const LARGEST_HEAD: usize = 16 * 1024;
@@ -69,7 +69,7 @@ async fn serve(listener: TcpListener, pages: Arc<Pages>) {
     }
 }
 
-/// What goes wrong with a connection is its client's to see.
+/// Answers a request. An error concerns only the client of the connection, so it is ignored.
 async fn answer(stream: TcpStream, pages: Arc<Pages>) {
     let service = service_fn(|request: Request<Incoming>| {
         let response: Response<Full<Bytes>> = pages.answer(request.method(), request.uri().path());

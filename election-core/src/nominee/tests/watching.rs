@@ -5,7 +5,7 @@ use super::*;
 const THIRD: &str = "_c_33333333-3333-3333-3333-333333333333-latch-0000000002";
 
 impl Script {
-    /// By a server whose reply to the create has told the metadata of the znode.
+    /// The server's reply to the create has the metadata of the znode.
     pub(super) fn created_with_stat() -> Self {
         let mut script = Self::connected();
         script.answer(Ok(Reply::Created { name: OWN, stat: Some(stat(SESSION, 50)) }));
@@ -13,7 +13,7 @@ impl Script {
         script
     }
 
-    /// The heir, whose predecessor is watched.
+    /// The heir, which watches its predecessor.
     fn heir() -> Self {
         let mut script = Self::created_with_stat();
         script.list(&[OTHER, OWN]);

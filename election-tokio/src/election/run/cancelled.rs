@@ -1,4 +1,4 @@
-//! How the work of a leader hears that it is to end.
+//! Tells the work of a leader to end.
 
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -6,39 +6,39 @@ use tokio::time::Instant;
 use crate::election::status::LostReason;
 use crate::election::step_down_request::StepDownRequested;
 
-/// Tells the work of a leader that it is to end. A copy may be handed to tasks and threads that the work
+/// Tells the work of a leader that it has to end. Hand copies to tasks and threads that the work
 /// starts: they go on when the work is dropped.
 #[derive(Clone, Debug)]
 pub struct Cancelled(watch::Receiver<Option<Cancellation>>);
 
-/// Why the work is to end, and by when.
+/// Why the work has to end, and by when.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Cancellation {
-    /// Why.
+    /// The reason.
     pub reason: CancelReason,
-    /// When the work is dropped at the latest. It is dropped before, when the leadership is lost before.
+    /// When the work is dropped at the latest. A loss of the leadership drops it earlier.
     pub deadline: Instant,
 }
 
-/// Why the work of a leader is to end.
+/// Why the work of a leader has to end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CancelReason {
-    /// The shutdown that was given to `run` has come.
+    /// The `shutdown` of `run` has completed.
     Shutdown,
-    /// A client asks this leader to step down, and by its policy it consents.
+    /// A client asks this leader to step down, and its policy is to consent.
     StepDownRequested(StepDownRequested),
-    /// The connection is lost, and the policy is to stop at once, or the lease deadline is near. The work
-    /// begins anew if the session goes on.
+    /// The connection is lost, and either the policy is to stop at once or the lease deadline is
+    /// near. The work begins anew if the session goes on.
     Suspended,
-    /// The leadership is lost: the work was dropped with that.
+    /// The leadership is lost, and the work was dropped.
     Lost(LostReason),
     /// The future of `run` was dropped, and the work with it.
     Dropped,
 }
 
-/// The side that cancels. Dropped, it cancels.
+/// The side that cancels. Dropping it cancels.
 #[derive(Debug)]
 pub(super) struct Canceller(watch::Sender<Option<Cancellation>>);
 
@@ -48,7 +48,7 @@ impl Canceller {
         (Self(sender), Cancelled(receiver))
     }
 
-    /// The first reason stays.
+    /// Cancels. The first reason stays.
     pub(super) fn cancel(&self, reason: CancelReason, deadline: Instant) {
         self.0.send_if_modified(|cancellation| {
             let is_first = cancellation.is_none();
@@ -65,24 +65,24 @@ impl Drop for Canceller {
 }
 
 impl Cancelled {
-    /// Whether the work is to end.
+    /// Returns whether the work has to end.
     pub fn is_cancelled(&self) -> bool {
         self.0.borrow().is_some()
     }
 
-    /// Why and by when the work is to end, if it is.
+    /// Returns why and by when the work has to end, if it has to.
     pub fn cancellation(&self) -> Option<Cancellation> {
         self.0.borrow().clone()
     }
 
-    /// Waits until the work is to end, and tells why and by when; at once if it is already.
+    /// Waits until the work has to end, and returns why and by when; at once if it has to already.
     ///
     /// Cancel safe: it changes nothing.
     pub async fn wait(&self) -> Cancellation {
         let mut receiver = self.0.clone();
         let cancelled = receiver.wait_for(Option::is_some).await;
         let cancellation = cancelled.ok().and_then(|cancellation| (*cancellation).clone());
-        // A canceller says why before it goes.
+        // A canceller gives its reason before it is dropped.
         let dropped = || Cancellation { reason: CancelReason::Dropped, deadline: Instant::now() };
         cancellation.unwrap_or_else(dropped)
     }

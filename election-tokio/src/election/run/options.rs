@@ -1,4 +1,4 @@
-//! How a nominee runs the work of a leader.
+//! Options of running a leader's work.
 
 use core::time::Duration;
 
@@ -11,17 +11,17 @@ pub struct RunOptions {
     pub(super) on_step_down_request: OnStepDownRequest,
 }
 
-/// What follows when a client asks the leader to
-/// [step down](super::super::Election::request_step_down).
+/// What happens when a client asks the leader to [step
+/// down](super::super::Election::request_step_down).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum OnStepDownRequest {
-    /// It consents: the work is cancelled, and the nominee stands again behind the others.
+    /// The leader consents: the work is cancelled, and the nominee stands again behind the others.
     #[default]
     Consent,
-    /// The request is for the work to hear, by
-    /// [`Leadership::step_down_requested`](super::super::Leadership::step_down_requested); it consents by
-    /// [`Leadership::step_down`](super::super::Leadership::step_down). The leader has no watch for it
-    /// but the work's.
+    /// The work handles the request: it hears of it by
+    /// [`Leadership::step_down_requested`](super::super::Leadership::step_down_requested), and
+    /// consents by [`Leadership::step_down`](super::super::Leadership::step_down). Only the work's
+    /// own watch is set for requests.
     LeaveToWork,
 }
 
@@ -32,7 +32,8 @@ impl Default for RunOptions {
 }
 
 impl RunOptions {
-    /// A grace of ten seconds, a resignation within five, and consent to requests to step down.
+    /// Returns the defaults: a grace of ten seconds, a resignation within five, and consent to
+    /// requests to step down.
     pub const fn new() -> Self {
         Self {
             grace: Duration::from_secs(10),
@@ -41,20 +42,20 @@ impl RunOptions {
         }
     }
 
-    /// How long the work may go on once it is cancelled, before it is dropped. A leader whose connection is
-    /// lost gives half of what is left of its lease, if that is less.
+    /// Sets how long the work may go on once it is cancelled, before it is dropped. A leader that
+    /// has lost its connection gives half of what is left of its lease, if that is less.
     pub const fn grace(mut self, grace: Duration) -> Self {
         self.grace = grace;
         self
     }
 
-    /// How long `run` waits, when it ends, until the candidate znode is gone.
+    /// Sets how long `run` waits, when it ends, until the candidate znode is gone.
     pub const fn resignation(mut self, longest: Duration) -> Self {
         self.resignation = longest;
         self
     }
 
-    /// What follows when a client asks the leader to step down.
+    /// Sets what happens when a client asks the leader to step down.
     pub const fn on_step_down_request(mut self, follows: OnStepDownRequest) -> Self {
         self.on_step_down_request = follows;
         self

@@ -1,4 +1,4 @@
-//! What became of the terms of a nominee that ran work.
+//! The report on the terms of a run.
 
 use election_core::{Departure, Token};
 
@@ -6,38 +6,38 @@ use crate::election::inner::WithdrawError;
 use crate::election::status::{EndReason, LostReason};
 use crate::election::step_down_request::StepDownRequested;
 
-/// How a run ended.
+/// The result of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RunReport<T> {
     /// Why it ended.
     pub end: RunEnd,
-    /// What became of each term.
+    /// The report on each term.
     pub terms: Terms<T>,
-    /// What became of the candidate znode.
+    /// The end of the candidate znode.
     pub resignation: Resignation,
 }
 
-/// Why a run ended that did not fail.
+/// Why a run ended without a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum RunEnd {
     /// The work of the last term has returned by itself.
     Finished,
-    /// The shutdown has come.
+    /// The shutdown has completed.
     Shutdown,
     /// The work has resigned, by [`Leadership::resign`](super::super::Leadership::resign).
     Resigned,
 }
 
-/// What became of the candidate znode at the end of a run.
+/// What happened to the candidate znode at the end of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Resignation {
     /// It is gone, or there was none.
     Done(Departure),
-    /// No server has confirmed its deletion in time. The deletion goes on while the client lives; the znode
-    /// goes with the session at the latest.
+    /// No server has confirmed its deletion in time. The client goes on to delete it while it
+    /// lives; at the latest the znode goes with the session.
     TimedOut,
     /// The client ended before a server confirmed it.
     Unconfirmed(WithdrawError),
@@ -46,55 +46,55 @@ pub enum Resignation {
 /// The nomination of a run ended against its will: standing again does not repair it, or by its policy it
 /// was not to stand again.
 ///
-/// A service whose [`reason`](Self::reason) is [`EndReason::Failed`] or [`EndReason::ElectionEnded`] is of no
+/// A service with the [`reason`](Self::reason) [`EndReason::Failed`] or [`EndReason::ElectionEnded`] is of no
 /// use again until an operator has been there: end it with an exit code that its manager does not restart.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}")]
 #[non_exhaustive]
 pub struct RunError<T> {
-    /// How the nomination ended.
+    /// Why the nomination ended.
     pub reason: EndReason,
-    /// What became of each term.
+    /// The report on each term.
     pub terms: Terms<T>,
 }
 
-/// What became of the terms of a run.
+/// The report on the terms of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Terms<T> {
     kept: Vec<Term<T>>,
     count: u64,
 }
 
-/// What became of a term: of the leadership, and of the work.
+/// The report on a term: on the leadership, and on the work.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Term<T> {
     /// The token of the leader.
     pub token: Token,
-    /// What ended it.
+    /// Why it ended.
     pub end: TermEnd,
-    /// What became of the work.
+    /// What happened to the work.
     pub work: WorkEnd<T>,
 }
 
-/// What ended a term.
+/// Why a term ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TermEnd {
     /// The work has returned by itself.
     Finished,
-    /// The shutdown has come.
+    /// The shutdown has completed.
     Shutdown,
     /// A client asked the leader to step down.
     SteppedDown(StepDownRequested),
-    /// The connection was lost, and the work ended before the lease did. If the session goes on, so does the
-    /// leadership: the next term has the same token then.
+    /// The connection was lost, and the work ended before the lease did. If the session goes on, so
+    /// does the leadership: the next term then has the same token.
     Suspended,
     /// The leadership was lost.
     Lost(LostReason),
 }
 
-/// What became of the work of a term.
+/// What happened to the work of a term.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum WorkEnd<T> {
     /// It has returned this.
@@ -106,7 +106,7 @@ pub enum WorkEnd<T> {
 }
 
 impl<T> Terms<T> {
-    /// How many of them are kept.
+    /// How many terms are kept.
     const KEPT: usize = 100;
 
     pub(super) const fn new() -> Self {
@@ -121,22 +121,22 @@ impl<T> Terms<T> {
         self.count += 1;
     }
 
-    /// How many there were.
+    /// Returns how many terms there were.
     pub const fn count(&self) -> u64 {
         self.count
     }
 
-    /// The last one.
+    /// Returns the last term.
     pub fn last(&self) -> Option<&Term<T>> {
         self.kept.last()
     }
 
-    /// The terms, oldest first; of more than a hundred the last hundred.
+    /// Returns the terms, oldest first; only the last hundred of them.
     pub fn iter(&self) -> impl Iterator<Item = &Term<T>> {
         self.kept.iter()
     }
 
-    /// What the work of the last term has returned, if it has.
+    /// Returns what the work of the last term has returned, if it has.
     pub fn into_value(mut self) -> Option<T> {
         match self.kept.pop()?.work {
             WorkEnd::Returned(value) => Some(value),

@@ -1,4 +1,5 @@
-//! One term: the work of a leader, from its beginning to its end, which comes before that of the lead.
+//! One term: the work of a leader, from its beginning to its end, which comes before the end of the
+//! leadership.
 
 use core::future::{Future, poll_fn};
 use core::pin::{Pin, pin};
@@ -14,7 +15,7 @@ use crate::election::leadership::Leadership;
 use crate::election::status::{LostReason, Role, Status};
 use crate::election::step_down_request::StepDownRequested;
 
-/// Why work is to end that has not returned.
+/// Why work that has not returned has to end.
 enum Ending {
     Shutdown,
     StepDown(StepDownRequested),
@@ -22,13 +23,13 @@ enum Ending {
     Suspended,
 }
 
-/// What came first.
+/// The event that came first.
 enum First<T> {
     Returned(T),
     Ending(Ending),
 }
 
-/// Lets the work run until it returns, or is to end and has ended.
+/// Runs the work until it returns, or has to end and has ended.
 pub(super) async fn lead<T>(
     leadership: &Leadership,
     options: &RunOptions,
@@ -70,7 +71,7 @@ pub(super) async fn lead<T>(
     Term { token, end, work }
 }
 
-/// The shutdown goes first, and the work before the rest.
+/// The shutdown has precedence, then the work.
 async fn first<T>(
     leadership: &Leadership,
     options: &RunOptions,
@@ -98,7 +99,7 @@ async fn asked(leadership: &Leadership, policy: OnStepDownRequest) -> StepDownRe
     match policy {
         OnStepDownRequest::Consent => match leadership.step_down_requests().next_ready().await {
             Ok(request) => request,
-            // The end of the leadership is seen elsewhere.
+            // The end of the leadership is noticed elsewhere.
             Err(_) => core::future::pending().await,
         },
         OnStepDownRequest::LeaveToWork => core::future::pending().await,
@@ -131,8 +132,8 @@ async fn lease_runs_out(leadership: &Leadership, grace: Duration) {
     }
 }
 
-/// When the work of a suspended leader is to be cancelled at the latest, and when it is dropped if it is
-/// cancelled now.
+/// Returns when to cancel the work of a suspended leader at the latest, and when to drop it if it
+/// is cancelled now.
 fn grace_of(leadership: &Leadership, grace: Duration) -> (Instant, Instant) {
     let now = Instant::now();
     let remaining = leadership.lease_remaining();
@@ -140,7 +141,7 @@ fn grace_of(leadership: &Leadership, grace: Duration) -> (Instant, Instant) {
     (now + cancel_in, now + grace.min(remaining))
 }
 
-/// Lets work that is cancelled go on while the leadership stands, until it ends or has to.
+/// Lets cancelled work go on while the leadership stands, until it ends or has to.
 async fn wind_down<T>(
     leadership: &Leadership,
     until: Instant,

@@ -1,4 +1,4 @@
-//! Lists of `name=value` and `name="value"`, as DIGEST-MD5 writes its tokens (RFC 2831, section 7).
+//! Lists of `name=value` and `name="value"`, the form of DIGEST-MD5's tokens (RFC 2831, section 7).
 
 use alloc::borrow::Cow;
 use alloc::vec::Vec;
@@ -15,7 +15,7 @@ pub(super) struct Directive<'a> {
     pub(super) value: Cow<'a, [u8]>,
 }
 
-/// No list of directives.
+/// The text is no list of directives.
 #[derive(Debug)]
 pub(super) struct Malformed;
 
@@ -63,7 +63,7 @@ impl<'a> Directives<'a> {
         if value.is_empty() { Err(Malformed) } else { Ok(Cow::Borrowed(value)) }
     }
 
-    /// After the opening quote.
+    /// Reads on after the opening quote.
     fn read_quoted(&mut self) -> Result<Cow<'a, [u8]>, Malformed> {
         let mut value = Cow::Borrowed(&[][..]);
         loop {
@@ -125,7 +125,7 @@ fn append<'a>(value: &mut Cow<'a, [u8]>, part: &'a [u8]) {
     }
 }
 
-/// Any character but controls and separators.
+/// Returns true for any character but controls and separators.
 fn is_token(byte: u8) -> bool {
     byte.is_ascii_graphic() && !b"()<>@,;:\\\"/[]?={}".contains(&byte)
 }
