@@ -163,7 +163,10 @@ impl Face for NomineeFace {
                 _ => unlocked.journal.note(entry),
             }
         }
-        self.doubts.take_if(|doubts| doubts.catch_up(now, &mut unlocked.journal).is_over());
+        if let Some(doubts) = &mut self.doubts {
+            doubts.catch_up(now, &mut unlocked.journal);
+            self.doubts.take_if(|doubts| doubts.is_over(now));
+        }
         let delay = self.course.delays(view.delay_until);
         let mut tell = |what| unlocked.journal.note(self.entry(nominee, at, what));
         match step.grant {

@@ -125,7 +125,10 @@ impl<C: Contending> Face for LockFace<C> {
                 _ => unlocked.journal.note(entry),
             }
         }
-        self.doubts.take_if(|doubts| doubts.catch_up(now, &mut unlocked.journal).is_over());
+        if let Some(doubts) = &mut self.doubts {
+            doubts.catch_up(now, &mut unlocked.journal);
+            self.doubts.take_if(|doubts| doubts.is_over(now));
+        }
         match step.grant {
             Some(GrantChange::Announced { token, .. }) => {
                 if let Some(znode) = contender.znode() {

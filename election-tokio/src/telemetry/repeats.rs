@@ -24,19 +24,6 @@ pub(crate) struct RepeatLimit {
     left_out: u32,
 }
 
-/// Whether a limit is another than a new one would be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Limiting {
-    GoesOn,
-    Over,
-}
-
-impl Limiting {
-    pub(crate) fn is_over(self) -> bool {
-        self == Self::Over
-    }
-}
-
 impl RepeatLimit {
     pub(crate) const fn new(now: Instant) -> Self {
         Self { allowance: BURST, since: now, held_back: None, left_out: 0 }
@@ -58,13 +45,9 @@ impl RepeatLimit {
     }
 
     /// Notes what was held back, if it is time.
-    pub(crate) fn catch_up(&mut self, now: Instant, journal: &mut Journal) -> Limiting {
-        if self.held_back.is_none() {
-            let allowance = self.allowance.saturating_add(self.gained(now));
-            return if allowance < BURST { Limiting::GoesOn } else { Limiting::Over };
-        }
-        if !self.admits(now) {
-            return Limiting::GoesOn;
+    pub(crate) fn catch_up(&mut self, now: Instant, journal: &mut Journal) {
+        if self.held_back.is_none() || !self.admits(now) {
+            return;
         }
         let left_out = core::mem::take(&mut self.left_out);
         if left_out > 0 {
@@ -73,7 +56,11 @@ impl RepeatLimit {
         if let Some(entry) = self.held_back.take() {
             journal.note(*entry);
         }
-        Limiting::GoesOn
+    }
+
+    /// Whether it limits no more than a new one would.
+    pub(crate) fn is_over(&self, now: Instant) -> bool {
+        self.held_back.is_none() && self.allowance.saturating_add(self.gained(now)) >= BURST
     }
 
     /// By the time that has passed.
