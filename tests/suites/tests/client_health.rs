@@ -173,7 +173,9 @@ async fn a_server_that_is_gone_makes_a_client_unready_and_not_dead(
     let leaderless = nomination_health(&nomination);
     assert!(leaderless.is_live() && !leaderless.is_ready_within(Duration::MAX), "{leaderless}");
     is(|health| match health {
-        ClientHealth::Expired { lasted } | ClientHealth::Connecting { lasted } => *lasted > SESSION,
+        ClientHealth::Expired { lasted, .. } | ClientHealth::Connecting { lasted, .. } => {
+            *lasted > SESSION
+        }
         _ => false,
     })
     .await?;
