@@ -103,11 +103,11 @@ fn test_of(page: &Path, block: &blocks::Block) -> Result<String, Box<dyn Error>>
         [] => return Err(format!("{place}: nothing to call").into()),
         [("main", _)] => "stage.finish(main())".to_owned(),
         calls => {
-            let mut futures = String::new();
+            let mut programs = String::new();
             for (name, arguments) in calls {
-                write!(futures, "async {{ {name}({arguments}).await }}, ")?;
+                write!(programs, "Box::pin(async {{ {name}({arguments}).await }}), ")?;
             }
-            format!("stage.block_on(async {{ tokio::try_join!({futures}).map(drop) }})")
+            format!("stage.block_on(vec![{programs}])")
         }
     };
     Ok(format!(

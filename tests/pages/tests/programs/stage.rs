@@ -3,6 +3,7 @@
 
 use core::cell::Cell;
 use core::error::Error;
+use core::pin::Pin;
 use core::time::Duration;
 use std::fs;
 
@@ -64,6 +65,9 @@ pub(crate) async fn leadership() -> Result<Leadership, Box<dyn Error>> {
     Ok(Box::leak(Box::new(nomination)).elected().await?)
 }
 
+/// A function of a block, called.
+pub(crate) type Program = Pin<Box<dyn Future<Output = Result<(), Box<dyn Error>>>>>;
+
 /// A fresh server, and what a program needs beside it.
 pub(crate) struct Stage {
     place: &'static str,
@@ -106,13 +110,16 @@ impl Stage {
         }
     }
 
-    /// Runs a program to its end; or, if its page is among those that go on, until it has had time to fail.
-    pub(crate) fn block_on(&self, program: impl Future<Output = Result<(), Box<dyn Error>>>) {
+    /// Runs the programs of a block, one after the other, to their ends. If the page is among those that go on, the
+    /// others would wait for the first: that one alone is run, until it has had time to fail.
+    pub(crate) fn block_on(&self, programs: Vec<Program>) {
         let goes_on = GOING_ON.iter().any(|page| self.place.starts_with(page));
-        let bound = if goes_on { LOOK } else { BOUND };
-        match self.runtime.block_on(async { timeout(bound, program).await }) {
-            Ok(outcome) => self.finish(outcome),
-            Err(_) => assert!(goes_on, "{}: no end within {BOUND:?}", self.place),
+        let (bound, most) = if goes_on { (LOOK, 1) } else { (BOUND, programs.len()) };
+        for program in programs.into_iter().take(most) {
+            match self.runtime.block_on(async { timeout(bound, program).await }) {
+                Ok(outcome) => self.finish(outcome),
+                Err(_) => assert!(goes_on, "{}: no end within {BOUND:?}", self.place),
+            }
         }
     }
 }
