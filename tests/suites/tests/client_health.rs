@@ -221,7 +221,7 @@ async fn a_nomination_without_a_leader_is_unready_after_a_bound(server: ServerKi
     eventually_async(SOON, "so long", async || {
         matches!(
             nomination_health(&nomination).nominee,
-            NomineeHealth::Leaderless { lasted } if lasted > bound
+            NomineeHealth::Blocked { leaderless, .. } if leaderless > bound
         )
     })
     .await?;
