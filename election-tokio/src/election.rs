@@ -293,7 +293,7 @@ impl Election {
         let id = nominee.id();
         let site = Arc::clone(&settings.site);
         nomination_began(settings.label);
-        let (face, facts, status) = NomineeFace::new(Arc::clone(&settings));
+        let (face, facts, status) = NomineeFace::new(settings);
         let seat = <dyn Seat>::new(nominee, face);
         let key = match self.format.recovery() {
             Recovery::Id => shared.with(|hub, now| hub.stand(now, seat, site)),
@@ -302,7 +302,7 @@ impl Election {
                 .ok_or_else(|| ElectionError::AlreadyStanding { path: self.path.clone() })?,
         };
         let client = self.client.clone();
-        let inner = NominationInner { client, key, id, settings, facts };
+        let inner = NominationInner { client, key, id, facts };
         Ok(Nomination::new(inner, Updates::new(status)))
     }
 }

@@ -29,7 +29,7 @@ impl Leadership {
     /// [`TransactionError::NotHeld`] if the leadership is over; otherwise as
     /// [`Transaction::commit`](crate::Transaction::commit).
     pub async fn acknowledge(&self, data: &[u8]) -> Result<(), TransactionError> {
-        let site = &self.nomination().settings.site;
+        let site = &self.nomination().facts.settings.site;
         let path = [site.path(), SUFFIX].concat();
         let mut content =
             format!("token: {}\nnominee: {}\n\n", self.token(), self.nomination().id).into_bytes();

@@ -64,7 +64,7 @@ impl Leadership {
     /// [`Transaction::commit`](crate::Transaction::commit). After a lost reply it may be called
     /// again.
     pub async fn epoch(&self) -> Result<Epoch, TransactionError> {
-        let (client, site) = (self.client(), &self.nomination().settings.site);
+        let (client, site) = (self.client(), &self.nomination().facts.settings.site);
         let path = [site.path(), SUFFIX].concat();
         let token = self.token();
         let content = Bytes::from(content(token));

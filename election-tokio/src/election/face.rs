@@ -21,7 +21,6 @@ use crate::telemetry::{ElectionEntry, Entry, InElection, RepeatLimit};
 /// Shows a nominee's state to the holder of its nomination.
 #[derive(Debug)]
 pub(super) struct NomineeFace {
-    settings: Arc<NominationSettings>,
     facts: Arc<Facts>,
     status: Sender<Status>,
     course: Course,
@@ -46,10 +45,10 @@ impl NomineeFace {
     /// With what the holder sees of it.
     pub(super) fn new(settings: Arc<NominationSettings>) -> (Self, Arc<Facts>, Receiver<Status>) {
         let status = Sender::new(Status::new());
-        let facts = Arc::new(Facts::new(settings.clock.now()));
         let (course, shown) = (Course::new(settings.label), status.subscribe());
+        let facts = Arc::new(Facts::new(settings));
         let (numbers, doubts) = (Numbers::Plenty, None);
-        let face = Self { settings, facts: Arc::clone(&facts), status, course, numbers, doubts };
+        let face = Self { facts: Arc::clone(&facts), status, course, numbers, doubts };
         (face, facts, shown)
     }
 
@@ -77,7 +76,7 @@ impl NomineeFace {
         view: View<'_>,
         unlocked: &mut Unlocked,
     ) {
-        match (self.settings.while_suspended, notice, view.grant) {
+        match (self.facts.settings.while_suspended, notice, view.grant) {
             (WhileSuspended::Stop, Notice::Suspended, _) => {
                 self.end_tenure(LostReason::Suspended, unlocked);
             }
@@ -112,7 +111,7 @@ impl NomineeFace {
         what: InElection,
     ) -> Entry {
         Entry::Election(Box::new(ElectionEntry {
-            site: Arc::clone(&self.settings.site),
+            site: Arc::clone(&self.facts.settings.site),
             label: self.course.label(),
             nominee: nominee.id(),
             candidate: nominee.candidate().cloned(),
@@ -148,7 +147,7 @@ impl Face for NomineeFace {
     ) {
         self.facts.follow(nominee);
         let at = (view.session, step.zxid);
-        let now = self.settings.clock.now();
+        let now = self.facts.settings.clock.now();
         if let Some(notice) = step.notice {
             self.follow_suspension(nominee, notice, view, unlocked);
             let entry = self.entry(nominee, at, InElection::Noticed(notice));
@@ -193,7 +192,7 @@ impl Face for NomineeFace {
             return;
         }
         let status = election_session::Status::of(nominee, view);
-        let status = status.map_instant(|deadline| self.settings.clock.to_tokio(deadline));
+        let status = status.map_instant(|deadline| self.facts.settings.clock.to_tokio(deadline));
         let seen = (&*self.facts, now);
         self.course.plays(step.notice, &status.role, seen, &mut unlocked.journal);
         self.show(status, &mut unlocked.wakers);

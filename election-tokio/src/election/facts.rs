@@ -3,17 +3,18 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use election_core::{CandidateName, Nominee, Notice};
-use zk_session::Instant;
 
 use super::blocker::{BlockChange, Blocker, PresentBlocker};
 use super::leaderless::LeaderlessSince;
 use super::position::{LastPosition, Position};
+use super::settings::NominationSettings;
 use super::status::{LostReason, Role};
 use crate::held::Tenure;
 
 /// What is known of a nomination besides its status.
 #[derive(Debug)]
 pub(super) struct Facts {
+    pub(super) settings: Arc<NominationSettings>,
     last: Mutex<Last>,
     pub(super) leaderless: LeaderlessSince,
 }
@@ -27,8 +28,9 @@ struct Last {
 }
 
 impl Facts {
-    pub(super) fn new(now: Instant) -> Self {
-        Self { last: Mutex::default(), leaderless: LeaderlessSince::new(now) }
+    pub(super) fn new(settings: Arc<NominationSettings>) -> Self {
+        let leaderless = LeaderlessSince::new(settings.clock.now());
+        Self { settings, last: Mutex::default(), leaderless }
     }
 
     /// The present tenure, if there is one.

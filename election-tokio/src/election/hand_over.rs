@@ -248,8 +248,8 @@ impl Leadership {
     }
 
     fn election(&self) -> Election {
-        let NominationInner { client, settings, .. } = self.nomination();
-        let (site, format) = (&settings.site, settings.format);
+        let NominationInner { client, facts, .. } = self.nomination();
+        let (site, format) = (&facts.settings.site, facts.settings.format);
         let acls = site.acl_list().entries().into_iter().collect();
         let (client, path) = (client.clone(), site.path().to_owned());
         Election { client, path, acls, format, ..Election::new(self.client().clone(), "") }

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use zk_session::SessionEnd;
 
 use super::facts::Facts;
-use super::settings::NominationSettings;
 use super::status::{EndReason, LostReason, Role, Status};
 use crate::client::Client;
 use crate::held::Tenure;
@@ -18,7 +17,6 @@ pub(super) struct NominationInner {
     pub(super) client: Client,
     pub(super) key: RecipeKey,
     pub(super) id: NomineeId,
-    pub(super) settings: Arc<NominationSettings>,
     pub(super) facts: Arc<Facts>,
 }
 

@@ -39,7 +39,7 @@ impl Leadership {
         status: Updates<Status>,
     ) -> Self {
         let client = nomination.client.clone();
-        let path = nomination.settings.site.client_child(&tenure.znode);
+        let path = nomination.facts.settings.site.client_child(&tenure.znode);
         Self { nomination, held: Held { client, path, tenure }, status }
     }
 

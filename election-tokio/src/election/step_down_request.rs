@@ -171,7 +171,7 @@ impl Leadership {
     pub fn step_down_requests(&self) -> StepDownRequests {
         let observer = election_core::Observer::<Data>::new(Subject::Mark(SUFFIX));
         let standing =
-            self.client().stand_at(Arc::clone(&self.nomination().settings.site), observer);
+            self.client().stand_at(Arc::clone(&self.nomination().facts.settings.site), observer);
         StepDownRequests { leadership: self.clone(), standing }
     }
 }

@@ -36,15 +36,22 @@ pub(crate) struct FailedAttempt {
 pub(crate) struct Outage {
     /// A shorter one is not told of: servers elect a leader, and are restarted one after the other.
     shortest: Duration,
-    told_at: Option<Instant>,
-    /// What was told of it.
-    told: Vec<FailureKind>,
+    /// In a box, because most clients have none.
+    told: Option<Box<Told>>,
+}
+
+/// What was told of an outage.
+#[derive(Debug)]
+struct Told {
+    /// When something was told last.
+    at: Instant,
+    kinds: Vec<FailureKind>,
 }
 
 impl Outage {
     /// The session timeout that is asked for.
     pub(crate) const fn new(session_timeout: Duration) -> Self {
-        Self { shortest: session_timeout, told_at: None, told: Vec::new() }
+        Self { shortest: session_timeout, told: None }
     }
 
     /// Tells of it if it is news: it has lasted for a session timeout, the reason is another one, or it was
@@ -59,13 +66,15 @@ impl Outage {
         if lasted < self.shortest {
             return;
         }
-        let is_due = self.told_at.is_none_or(|told_at| now.saturating_since(told_at) >= PACE);
-        let is_other = !self.told.contains(&kind) && self.told.len() < MOST_REASONS;
+        let is_first = self.told.is_none();
+        let told = self.told.get_or_insert_with(|| Box::new(Told { at: now, kinds: Vec::new() }));
+        let is_due = is_first || now.saturating_since(told.at) >= PACE;
+        let is_other = !told.kinds.contains(&kind) && told.kinds.len() < MOST_REASONS;
         if is_other {
-            self.told.push(kind);
+            told.kinds.push(kind);
         }
         if is_due || is_other {
-            self.told_at = Some(now);
+            told.at = now;
             journal.note(Entry::WithoutServer { lasted, failure });
         }
     }
