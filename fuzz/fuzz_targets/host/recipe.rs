@@ -122,7 +122,9 @@ impl Place {
             Self::Node => Znode::Node,
             Self::Sibling => Znode::Sibling(".taken"),
             Self::Child(number) => Znode::child(name(*number)),
-            Self::Grandchild(number) => Znode::Grandchild { child: "locks", name: name(*number).into() },
+            Self::Grandchild(number) => {
+                Znode::Grandchild { child: "locks", name: name(*number).into() }
+            }
             Self::Any(Text(name)) => Znode::child(name),
         }
     }
