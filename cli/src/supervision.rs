@@ -15,7 +15,7 @@ use crate::signals::{Signals, UserSignals};
 use command::News;
 pub(crate) use command::{GuardedCommand, Input, Privileges, Task, WhileSuspended};
 
-/// What COMMAND runs under: a leadership, a lock or the like.
+/// The condition of COMMAND: a leadership, a lock or the like.
 pub(crate) trait Held {
     /// Returns the present state.
     fn look(&mut self) -> Hold;

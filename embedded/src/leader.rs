@@ -34,7 +34,7 @@ pub struct Leader {
     max_tree_bytes: usize,
     check_interval: Duration,
     next_check: Instant,
-    /// What the last check found, in reverse order.
+    /// Znodes that the last check found reapable, in reverse order: the next one is popped.
     reapable: Vec<String>,
 }
 

@@ -7,9 +7,10 @@
 //! - Input is treated as hostile: the decoder compares each length with the bytes that are left
 //!   before it skips anything. A [`DecodeError`] has the reason and the offset.
 //! - [`Decode::decode_prefix`] ignores bytes behind a record, as servers and clients do;
-//!   [`Decode::decode_exact`] refuses them. Numbers without a name are kept.
+//!   [`Decode::decode_exact`] refuses them. An opcode or an error code without a name here keeps its
+//!   number.
 //! - The crate is `no_std`. The feature `alloc` (on by default) adds [`Writer`] for `Vec<u8>` and
-//!   `bytes::BytesMut`; without it, encode into a [`SliceWriter`].
+//!   `bytes::BytesMut`, `put_frame` and `FrameSplitter`; without it, encode into a [`SliceWriter`].
 //!
 //! # Example
 //!

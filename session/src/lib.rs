@@ -5,7 +5,7 @@
 
 extern crate alloc;
 
-// Types that a driver has to handle completely are exhaustive (`Event`, `Transport`,
+// Types that a driver has to handle completely are exhaustive (`Event`, `TransportCommand`,
 // `SaslChallenge`, `Failure`, `SubmitError`), and so are plain values that a caller writes out
 // (`Limits`, `Backoff`, `ServerAddress`, `WatchMode`). All other types may grow:
 // `#[non_exhaustive]`.

@@ -148,7 +148,7 @@ impl Nominee {
         }
     }
 
-    /// Fails. The znode that this leaves behind has still to be deleted.
+    /// Ends the nomination with an error. It still owes the deletion of its znode.
     pub(super) fn fail(&mut self, error: NominationError) -> Notice {
         let cleanup = self.stage.leftover();
         self.fail_owing(error, cleanup)

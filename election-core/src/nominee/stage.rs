@@ -21,7 +21,7 @@ pub(super) enum Stage {
     Leaving(Leaving),
     /// Another client has deleted the own znode, maybe to end the election.
     Evicted(Evicted),
-    /// Nothing more is asked for.
+    /// The user was told the end. What is left behind is still removed.
     Ended(Ended),
 }
 
@@ -106,7 +106,7 @@ pub(super) enum OwnWatch {
 pub(super) enum Position {
     /// To be listed.
     Unknown,
-    /// Nothing is in the way: it leads as soon as its own znode is watched.
+    /// Nothing is in the way: it leads as soon as its own znode is verified on this connection.
     First,
     /// A ghost stands in the election. It goes before a place is taken: it may be in the way, and
     /// is never to be followed.
