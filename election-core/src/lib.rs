@@ -2,7 +2,7 @@
 //!
 //! # States
 //!
-//! The roles of a nominee ([`Role`]), and what leads from one to the next:
+//! The diagram shows the roles of a nominee ([`Role`]), and the causes of their changes:
 //!
 //! ```text
 //!  Connecting --------> Standing ----------------> Following
@@ -17,8 +17,8 @@
 //!                      Suspended
 //! ```
 //!
-//! - The link goes down: a leader is suspended; any other nominee is connecting, and determines its
-//!   place anew afterwards.
+//! The link goes down: a leader is suspended. Any other nominee is connecting, and determines its place
+//! anew afterwards.
 //! - The candidate is lost, because the session expired, the lease lapsed or an operator deleted it:
 //!   the nominee stands again with a new one, or ends, by its [`Policy`].
 //! - It withdraws or resigns: it is leaving until its candidate is gone, then it has ended.
