@@ -26,7 +26,7 @@ impl Wake for Signal {
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        // Before the driver runs: it takes the signal then.
+        // The signal is set before the driver runs, because the driver then takes it.
         self.has_come.store(true, Ordering::Release);
         self.driver.wake_by_ref();
     }
