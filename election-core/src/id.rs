@@ -1,23 +1,23 @@
-//! The numbers and the id that an election is told about.
+//! The ids and numbers that an election gets from outside.
 
 use core::fmt;
 use core::str::FromStr;
 
 use thiserror::Error;
 
-/// A ZooKeeper session, as the server numbers it.
+/// The id of a ZooKeeper session, as the server numbers it.
 ///
 /// Displayed in hexadecimal, as ZooKeeper's own log lines show it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SessionId(i64);
 
 impl SessionId {
-    /// The session with this id.
+    /// Makes the session with this id.
     pub const fn new(id: i64) -> Self {
         Self(id)
     }
 
-    /// The id as it is on the wire.
+    /// Returns the id as it is on the wire.
     pub const fn get(self) -> i64 {
         self.0
     }
@@ -31,19 +31,19 @@ impl fmt::Display for SessionId {
 
 /// The fencing token of a leadership: the `czxid` of the leader's candidate znode.
 ///
-/// Every later leader of the same election has a greater one, also after the election node was
-/// deleted and created again, which a sequence number does not survive. A system that the
-/// leader writes to can refuse a token that is lower than the greatest it has seen.
+/// Every later leader of the same election has a greater token, even after the election node was
+/// deleted and created again; a sequence number does not survive that. A system that the leader writes
+/// to can refuse a token that is lower than the greatest that it has seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Token(i64);
 
 impl Token {
-    /// The token with this `czxid`.
+    /// Makes the token with this `czxid`.
     pub const fn new(czxid: i64) -> Self {
         Self(czxid)
     }
 
-    /// The `czxid`.
+    /// Returns the `czxid`.
     pub const fn get(self) -> i64 {
         self.0
     }
@@ -56,7 +56,7 @@ impl fmt::Display for Token {
 }
 
 impl fmt::LowerHex for Token {
-    /// As ZooKeeper shows a `czxid`: `{token:#x}` writes `0x100000002`.
+    /// Writes the token as ZooKeeper shows a `czxid`: `{token:#x}` writes `0x100000002`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }
@@ -68,7 +68,7 @@ impl fmt::UpperHex for Token {
     }
 }
 
-/// A text is not a token.
+/// The error for a text that is not a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("not a token: expected a number below 2^63, decimal or hexadecimal with 0x before it")]
 pub struct ParseTokenError;
@@ -77,7 +77,7 @@ impl FromStr for Token {
     type Err = ParseTokenError;
 
     /// Reads a decimal number, as tokens are displayed, or a hexadecimal one after `0x`, as ZooKeeper's
-    /// tools show a `czxid`. Nothing else: no sign, no space.
+    /// tools show a `czxid`. Refuses anything else, also a sign or a space.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let (digits, radix) = match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
             Some(digits) => (digits, 16),
@@ -95,18 +95,18 @@ impl FromStr for Token {
 pub struct Version(i32);
 
 impl Version {
-    /// The version with this number.
+    /// Makes the version with this number.
     pub const fn new(version: i32) -> Self {
         Self(version)
     }
 
-    /// The number.
+    /// Returns the number.
     pub const fn get(self) -> i32 {
         self.0
     }
 }
 
-/// Tells the znodes of one nomination from those of every other.
+/// The id of a nomination, which distinguishes its znodes from those of every other nomination.
 ///
 /// The sixteen bytes come from the caller, since this crate has no source of randomness. The first
 /// twelve must be unique: two nominations under one id delete each other's candidates as ghosts. The
@@ -119,18 +119,18 @@ impl Version {
 pub struct NomineeId([u8; 16]);
 
 impl NomineeId {
-    /// The id made of these bytes.
+    /// Makes the id of these bytes.
     pub const fn from_bytes(bytes: [u8; 16]) -> Self {
         Self(bytes)
     }
 
-    /// The bytes.
+    /// Returns the bytes.
     pub const fn to_bytes(self) -> [u8; 16] {
         self.0
     }
 }
 
-/// How many bytes of an id are the same in the names of all candidates of its nominee.
+/// The number of bytes that are the same in the ids of all candidates of a nominee.
 pub(crate) const FIXED_BYTES: usize = 12;
 
 impl NomineeId {
@@ -141,7 +141,7 @@ impl NomineeId {
         (text.len() == 32).then_some(Self(bytes))
     }
 
-    /// The id that is in the name of the znode that create number `attempt` makes.
+    /// Returns the id in the name of the znode that create number `attempt` makes.
     pub(crate) const fn plus(self, attempt: u32) -> Self {
         let [.., a, b, c, d] = self.0;
         let [a, b, c, d] = u32::from_be_bytes([a, b, c, d]).wrapping_add(attempt).to_be_bytes();
@@ -151,24 +151,24 @@ impl NomineeId {
         Self(bytes)
     }
 
-    /// Whether both are ids of creates of one nominee.
+    /// Returns whether both are ids of creates of one nominee.
     pub(crate) fn is_of_one_nominee_with(self, other: Self) -> bool {
         self.0.iter().zip(other.0).take(FIXED_BYTES).all(|(a, b)| *a == b)
     }
 }
 
-/// How many bytes each dash-separated group of a uuid stands for.
+/// The number of bytes in each dash-separated group of a uuid.
 const GROUPS: [usize; 5] = [4, 2, 2, 2, 6];
 
-/// Characters of an id as it is displayed.
+/// The number of characters of a displayed id.
 pub(crate) const UUID_LEN: usize = 36;
 
-/// Where the digits of each byte are in a displayed id; between the groups there are dashes.
+/// The position of each byte's digits in a displayed id; dashes are between the groups.
 const DIGITS: [usize; 16] = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34];
 const DASHES: [usize; 4] = [8, 13, 18, 23];
 
 impl NomineeId {
-    /// As it is displayed.
+    /// Returns the id as it is displayed.
     pub(crate) fn in_lower_case(self) -> [u8; UUID_LEN] {
         let mut text = [b'-'; UUID_LEN];
         for (byte, at) in self.0.into_iter().zip(DIGITS) {
@@ -179,7 +179,7 @@ impl NomineeId {
         text
     }
 
-    /// Reads an id as it is displayed, and no other form of it.
+    /// Reads an id as it is displayed. Refuses every other form.
     pub(crate) fn from_lower_case(text: &str) -> Option<Self> {
         let text: &[u8; UUID_LEN] = text.as_bytes().try_into().ok()?;
         let mut bytes = [0; 16];
@@ -194,14 +194,14 @@ impl NomineeId {
     }
 }
 
-/// Of a number below 16.
+/// Returns the digit of a number below 16.
 const fn lower_case_digit(number: u8) -> u8 {
     if number < 10 { b'0' + number } else { b'a' + (number - 10) }
 }
 
 impl fmt::Display for NomineeId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // It is made of ASCII characters.
+        // The text consists of ASCII characters.
         f.write_str(core::str::from_utf8(&self.in_lower_case()).unwrap_or_default())
     }
 }
@@ -212,7 +212,7 @@ impl fmt::Debug for NomineeId {
     }
 }
 
-/// A text is not a nominee id.
+/// The error for a text that is not a nominee id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("not a nominee id: expected 36 characters, such as 6ba7b810-9dad-11d1-80b4-00c04fd430c8")]
 pub struct ParseNomineeIdError;
@@ -239,7 +239,7 @@ impl FromStr for NomineeId {
     }
 }
 
-/// Two digits a byte.
+/// Reads two digits for each byte.
 fn fill_from_hex<'a>(slots: impl Iterator<Item = &'a mut u8>, text: &str) -> Option<()> {
     let mut digits = text.bytes().map(hex_digit);
     for slot in slots {

@@ -2,7 +2,7 @@
 //!
 //! # States
 //!
-//! The roles of a nominee ([`Role`]), and what leads from one to the next:
+//! The diagram shows the roles of a nominee ([`Role`]), and the causes of their changes:
 //!
 //! ```text
 //!  Connecting --------> Standing ----------------> Following
@@ -17,7 +17,7 @@
 //!                      Suspended
 //! ```
 //!
-//! - The link goes down: a leader is suspended; any other nominee is connecting, and determines its
+//! - The link goes down: a leader is suspended. Any other nominee is connecting, and determines its
 //!   place anew afterwards.
 //! - The candidate is lost, because the session expired, the lease lapsed or an operator deleted it:
 //!   the nominee stands again with a new one, or ends, by its [`Policy`].
@@ -25,10 +25,10 @@
 //! - Something fails that standing again does not repair: it has ended.
 //!
 //! A nominee stands when its own znode is created and found to belong to this session: by the reply to
-//! the create, if that tells the metadata, or by a read. In between lies what a lost reply to the create
-//! makes necessary: a barrier, a list, a look for the own id, and a check which session owns what was
-//! found. As soon as it leads, and before that where it waits for one predecessor only, its own znode
-//! is read, and watched.
+//! the create, if that tells the metadata, or by a read. After a lost reply to the create, the nominee
+//! first makes a barrier, lists the candidates, looks for its own id, and checks which session owns the
+//! znode that it found. As soon as it leads, and before that where it waits for one predecessor only,
+//! it reads and watches its own znode.
 #![no_std]
 #![forbid(unsafe_code)]
 

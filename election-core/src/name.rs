@@ -1,7 +1,7 @@
-//! Names of contenders, and the number at their end.
+//! Names of contenders, and the number at the end of a name.
 //!
-//! The [`Format`](crate::Format) says what is before the number; order is by the number alone, whatever the name
-//! starts with (ZOOKEEPER-2931).
+//! The [`Format`](crate::Format) defines the part before the number. The number alone decides the
+//! order, whatever the name starts with (ZOOKEEPER-2931).
 
 mod made;
 mod sequence;
@@ -21,40 +21,40 @@ pub use text::NameText;
 
 /// The name of a candidate znode under its election node; never a path.
 ///
-/// One that this crate or Curator makes is kept as an id and a number, in 24 bytes. Any other one is kept as
-/// text: with the feature `alloc` on the heap, without it in place.
+/// A name that this crate or Curator makes is kept as an id and a number, in 24 bytes. Any other name
+/// is kept as text: with the feature `alloc` on the heap, without it in place.
 #[derive(Clone, PartialEq, Eq)]
 pub struct CandidateName(Form);
 
-/// A name has one form only, so that equal forms are equal names.
+/// The form in which a name is kept. A name has one form only, so equal forms are equal names.
 #[derive(Clone, PartialEq, Eq)]
 enum Form {
     Made(MadeName),
     Text(KeptText),
 }
 
-/// The name of a znode below another one, as a recipe says it; never a path.
+/// The name of a znode below another one, as a recipe gives it; never a path.
 #[derive(Clone, Copy)]
 pub enum Name<'a> {
-    /// This text.
+    /// A name that is this text.
     Text(&'a str),
-    /// A candidate's, or that of another contender.
+    /// The name of a candidate, or of another contender.
     Candidate(&'a CandidateName),
 }
 
-/// A name is not one that a candidate can have.
+/// The error for a name that no candidate can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum NameError {
-    /// It does not end in a label of its format and ten digits.
+    /// The name does not end in a label of its format and ten digits.
     #[error(
         "not a candidate: the name does not end in `latch-`, or what its format has there, and ten digits"
     )]
     NotACandidate,
-    /// It ends in a number that the server gives to several znodes.
+    /// The name ends in a number that the server gives to several znodes.
     #[error("the name ends in a number beyond 2147483646, which the server gives more than once")]
     SequenceExhausted,
-    /// It is longer than 64 bytes.
+    /// The name is longer than 64 bytes.
     #[error("the candidate's name is longer than 64 bytes")]
     TooLong,
 }
@@ -62,7 +62,7 @@ pub enum NameError {
 impl CandidateName {
     /// # Errors
     ///
-    /// It is too long, or ends in no sequence.
+    /// [`NameError`] if the name is too long, or does not end in a sequence.
     pub(crate) fn new(name: &str) -> Result<Self, NameError> {
         if let Some(made) = MadeName::read(name) {
             return Ok(Self(Form::Made(made)));
@@ -71,7 +71,7 @@ impl CandidateName {
         Sequence::at_end_of(name).map(|_| Self(Form::Text(text))).ok_or(NameError::NotACandidate)
     }
 
-    /// The name, as text.
+    /// Returns the name as text.
     pub fn text(&self) -> NameText<'_> {
         match &self.0 {
             Form::Made(made) => NameText::made(*made),
@@ -79,18 +79,18 @@ impl CandidateName {
         }
     }
 
-    /// The number that the server appended.
+    /// Returns the number that the server appended.
     pub fn sequence(&self) -> Sequence {
         match &self.0 {
             Form::Made(made) => made.sequence,
-            // Never the default: a name is made of text that ends in a sequence.
+            // The default is never used: the text of a name ends in a sequence.
             Form::Text(text) => Sequence::at_end_of(text.as_str()).unwrap_or(Sequence::LAST),
         }
     }
 }
 
 impl<'a> Name<'a> {
-    /// The name, as text.
+    /// Returns the name as text.
     pub fn text(self) -> NameText<'a> {
         match self {
             Self::Text(text) => NameText::borrowed(text),
@@ -111,7 +111,7 @@ impl<'a> From<&'a CandidateName> for Name<'a> {
     }
 }
 
-/// By the text.
+/// Compares names by their text.
 impl PartialEq for Name<'_> {
     fn eq(&self, other: &Self) -> bool {
         *self.text() == *other.text()
@@ -144,7 +144,7 @@ impl PartialEq<str> for CandidateName {
     }
 }
 
-/// By the text, as [`Name`] is.
+/// Hashes the text, as [`Name`] does.
 impl Hash for CandidateName {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.text().hash(state);
@@ -175,12 +175,12 @@ impl fmt::Debug for CandidateName {
     }
 }
 
-/// The name of a child that is to be looked at or deleted, whatever it ends in.
+/// The name of a child that a nominee inspects or deletes, whatever it ends in.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct ChildName(KeptText);
 
 impl ChildName {
-    /// `None` if no child is called so, or the name is too long to be kept.
+    /// Returns `None` if no child can have this name, or the name is too long to be kept.
     pub(crate) fn new(name: &str) -> Option<Self> {
         let is_child = !matches!(name, "" | "." | "..") && !name.contains('/');
         KeptText::new(name).filter(|_| is_child).map(Self)
@@ -197,7 +197,7 @@ impl<'a> From<&'a ChildName> for Name<'a> {
     }
 }
 
-/// With the same text.
+/// Makes a name with the same text.
 impl From<&CandidateName> for ChildName {
     fn from(name: &CandidateName) -> Self {
         Self(KeptText::of(&name.text()))

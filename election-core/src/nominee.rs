@@ -56,7 +56,7 @@ use stage::{
     PredecessorWatch, Stage, Standing, Tenure,
 };
 
-/// Less than the token of any znode.
+/// A token that is less than the token of any znode.
 const BEFORE_ALL: Token = Token::new(i64::MIN);
 
 /// One nomination in one election.
@@ -75,13 +75,14 @@ pub struct Nominee {
     contest: Contest,
     incarnation: Incarnation,
     steps: u32,
-    /// Creates that were asked for: no two have one name.
+    /// Counts the creates that were asked for. No two have one name.
     attempts: u32,
     link: Link,
     stage: Stage,
-    /// The token of its last znode, in formats without ids: no name tells it from others there.
+    /// The token of the nominee's last znode. In formats without ids no name distinguishes it from
+    /// others.
     newest: Token,
-    /// The sequential child of another format that was told of last.
+    /// The sequential child of another format in the last report.
     foreign: Option<ChildName>,
     rank: LastRank,
 }
@@ -376,9 +377,9 @@ impl Recipe for Nominee {
         }
     }
 
-    /// The own candidate while this nominee leads, or is the next to lead, as far as it knows: so its
-    /// promotion takes an event, and no request. Any other one proves its lease by one check when it
-    /// is promoted.
+    /// Returns the nominee's own candidate while the nominee leads, or is the next to lead, as far as
+    /// it knows. So its promotion takes an event, and no request. Any other nominee proves its lease by
+    /// one check when it is promoted.
     fn heartbeat(&self) -> Option<Znode<'_>> {
         let candidate = self.stage.needs_lease().then(|| self.candidate()).flatten()?;
         Some(self.contest.home.znode(candidate.into()))

@@ -1,4 +1,4 @@
-//! A recipe in the host: its machine, its watches, and its grant.
+//! The seat of a recipe in the host: its machine, its watches, and its grant.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -18,25 +18,25 @@ use crate::site::Site;
 
 /// The parts of the host that a recipe's step uses.
 pub(crate) struct Surroundings<'h, T, W> {
-    /// Of the seat.
+    /// The key of the seat.
     pub(crate) key: RecipeKey,
     pub(crate) session: &'h mut Session<Tag<T>, Watcher<W>>,
     pub(crate) now: Instant,
     pub(crate) lists: &'h mut Lists,
 }
 
-/// Whether a recipe takes steps.
+/// The progress of a recipe in its session's life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SeatStage {
     Standing,
-    /// The session is being closed: events of its znode mean its end.
+    /// The session is being closed: events about the recipe's znode mean its end.
     Closing,
-    /// It is over, and the caller has not polled that yet.
+    /// The recipe is over, and the caller has not polled its end yet.
     Over(RecipeEnd),
 }
 
 impl SeatStage {
-    /// Returns whether it is closing, and its end if it is over.
+    /// Returns whether the recipe is closing, and its end if it is over.
     pub(crate) const fn facts(self) -> (bool, Option<RecipeEnd>) {
         match self {
             Self::Standing => (false, None),
@@ -52,29 +52,30 @@ pub(crate) struct Seat<R> {
     pub(crate) recipe: R,
     pub(crate) site: Arc<Site>,
     watches: Few<RecipeWatch>,
-    /// The request that was submitted last.
+    /// The last submitted request.
     submitted: Option<Submitted>,
     pub(crate) grant: SeatGrant,
-    /// The session that it stands in, once it had one.
+    /// The session that the recipe stands in, once it had one.
     pub(crate) session: Option<SessionId>,
-    /// In a box, for there are thousands of seats that await neither.
+    /// The rest that the recipe awaits. It is in a box, because there are thousands of seats, and most
+    /// await none of it.
     awaited: Option<Box<Awaited>>,
     pub(crate) stage: SeatStage,
 }
 
-/// What a recipe awaits besides replies and changes.
+/// The events that a recipe awaits besides replies and changes.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Awaited {
-    /// The znode, by its path on the server, of which the recipe waits for the children.
+    /// The path on the server of a znode. The recipe waits for the list of its children.
     listing: Option<Arc<str>>,
     times: Times,
 }
 
-/// When a recipe is to be fed something.
+/// The times at which a recipe has to be fed an event.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Times {
     pub(crate) deadline: Option<Instant>,
-    /// When the recipe's delay ends, if it waits for one.
+    /// The end of the recipe's delay, if it waits for one.
     pub(crate) delay_until: Option<Instant>,
 }
 
@@ -89,8 +90,8 @@ struct Submitted {
 /// The form of a recipe's request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum By {
-    /// A request that all servers know, or one where the recipe hears of a server that does not
-    /// know it.
+    /// A request that all servers know, or one with a recipe that handles a server that does not know
+    /// it.
     KnownRequest,
     /// `create2`, which servers before 3.5 do not know.
     Create2,
@@ -136,7 +137,7 @@ impl<R: Recipe> Seat<R> {
         }
     }
 
-    /// Sets the deadline, and gives the former one.
+    /// Sets the deadline. Returns the former one.
     pub(crate) fn replace_deadline(&mut self, deadline: Option<Instant>) -> Option<Instant> {
         let times = self.times();
         if times.deadline != deadline {
@@ -145,7 +146,7 @@ impl<R: Recipe> Seat<R> {
         times.deadline
     }
 
-    /// Takes in what happened, submits what follows from it, and hands each step to `taken`.
+    /// Takes in a stimulus, submits the requests that follow from it, and hands each step to `taken`.
     pub(crate) fn handle<T, W: Clone>(
         &mut self,
         around: &mut Surroundings<'_, T, W>,
@@ -209,7 +210,7 @@ impl<R: Recipe> Seat<R> {
         }
     }
 
-    /// Checks the lease that a grant waits for.
+    /// Checks the lease that the grant waits for.
     pub(crate) fn look_at_lease<T, W: Clone>(
         &mut self,
         around: &Surroundings<'_, T, W>,
@@ -290,7 +291,7 @@ fn set(awaited: &mut Option<Box<Awaited>>, change: impl FnOnce(&mut Awaited)) {
     awaited.take_if(|awaited| **awaited == Awaited::default());
 }
 
-/// Why a recipe asks for a list, if it does.
+/// Returns the cause for which a recipe asks for a list.
 fn cause_of(stimulus: &Stimulus, submitted: Option<Submitted>) -> Cause {
     match (stimulus, submitted) {
         (Stimulus::Replied { ticket, .. }, Some(submitted)) if submitted.ticket == *ticket => {

@@ -142,7 +142,7 @@ impl Client {
         &self.handle.shared
     }
 
-    /// The path on the server.
+    /// Returns the path on the server.
     #[inline]
     pub(crate) fn server_path<'a, Q: Request>(
         &'a self,
@@ -169,7 +169,8 @@ impl Client {
         Error::new(operation, path, ErrorKind::InvalidPath(error))
     }
 
-    /// An operation that failed. Where only the chroot can be what does not exist, it says so.
+    /// Makes the error of an operation that failed. If only the chroot can be missing, the error says
+    /// so.
     #[cold]
     fn error(&self, operation: OpCode, path: &str, kind: ErrorKind) -> Error {
         let chroot = self.shared().chroot.as_str();
@@ -213,7 +214,7 @@ impl Client {
     }
 }
 
-/// A request, until its reply. In place of an `async` block, for it is polled twice for each request.
+/// A request until its reply. It replaces an `async` block, because each request is polled twice.
 struct Call<'a, Q, F> {
     client: &'a Client,
     path: &'a str,
@@ -222,7 +223,7 @@ struct Call<'a, Q, F> {
     pending: PendingCall<'a>,
 }
 
-/// Nothing in it is pinned.
+/// No field is pinned.
 impl<Q, F> Unpin for Call<'_, Q, F> {}
 
 impl<Q: Request, E: From<Error>, F: Fn(&Hub) -> Result<(), E>> Future for Call<'_, Q, F> {
@@ -250,7 +251,7 @@ impl<Q: Request, F> Call<'_, Q, F> {
         self.client.error(Q::OPCODE, self.path, kind)
     }
 
-    /// Ready if it cannot be sent.
+    /// Submits the request. Returns `Ready` if it cannot be sent.
     fn poll_submit<E: From<Error>>(&mut self, cx: &Context<'_>) -> Poll<E>
     where
         F: Fn(&Hub) -> Result<(), E>,
@@ -283,7 +284,7 @@ impl<Q: Request, F> Call<'_, Q, F> {
     }
 }
 
-/// A call. Dropping its future gives it up.
+/// A call, from before its submission to its outcome. Dropping its future gives it up.
 pub(crate) struct PendingCall<'a> {
     shared: &'a Shared,
     pub(crate) stage: CallStage,
@@ -299,7 +300,7 @@ impl<'a> PendingCall<'a> {
         Caller { stage: &mut self.stage, cx }
     }
 
-    /// The outcome of a call that was sent.
+    /// Polls the outcome of a call that was sent.
     #[inline]
     pub(crate) fn poll_outcome(
         &mut self,
@@ -329,7 +330,7 @@ impl<'a> PendingCall<'a> {
         }
     }
 
-    /// Notes that the call was sent. From now on it has a key, under which its span is kept.
+    /// Notes that the call was sent. From here on it has a key, under which its span is kept.
     #[inline]
     pub(crate) fn sent(&self, operation: OpCode, path: &str) {
         if RequestSpan::may_be_heard()

@@ -31,25 +31,25 @@ const LATE: Duration = Duration::from_secs(1);
 pub enum ClientHealth {
     /// Connected to a server that takes writes.
     Connected {
-        /// The rest of the lease. It is also zero in a client without nominees that has gone back
-        /// to pings.
+        /// The rest of the lease. A client without nominees that has gone back to pings has none: it is
+        /// zero, too.
         lease_remaining: Duration,
     },
     /// Connected to a server that is cut off from its ensemble and answers only reads.
     ReadOnly {
-        /// For how long.
+        /// The time for which the server has been read-only.
         lasted: Duration,
     },
     /// No server has granted a session yet.
     Connecting {
-        /// For how long.
+        /// The time without a session.
         lasted: Duration,
         /// The last attempt that failed.
         last_failure: Option<Arc<ConnectFailure>>,
     },
     /// The connection is lost, and the session in doubt.
     Suspended {
-        /// For how long.
+        /// The time without a connection.
         lasted: Duration,
         /// The rest of the lease: a leadership goes on until its end.
         lease_remaining: Duration,
@@ -58,7 +58,7 @@ pub enum ClientHealth {
     },
     /// The session has expired, and another one is being made.
     Expired {
-        /// For how long there was no connection.
+        /// The time without a connection.
         lasted: Duration,
         /// The last attempt to reconnect that failed.
         last_failure: Option<Arc<ConnectFailure>>,
@@ -92,7 +92,7 @@ impl ClientHealth {
         matches!(self, Self::Connected { .. })
     }
 
-    /// Takes no lock that is held for longer than it takes to copy a pointer.
+    /// Makes the health. Takes no lock that is held for longer than it takes to copy a pointer.
     pub(crate) fn of(shared: &Shared) -> Self {
         let (vitals, now) = (&shared.vitals, shared.clock.now());
         let (link, since) = vitals.link();
@@ -112,7 +112,7 @@ impl ClientHealth {
             Link::ReadOnly => Self::ReadOnly { lasted },
             Link::Suspended => Self::Suspended { lasted, lease_remaining, last_failure },
             Link::Expired => Self::Expired { lasted, last_failure },
-            // The end is written before.
+            // The driver writes the end before it closes the link.
             Link::Connecting | Link::Closed => Self::Connecting { lasted, last_failure },
         }
     }
@@ -184,35 +184,35 @@ pub struct NominationHealth {
     session_timeout: Duration,
 }
 
-/// How a nominee is.
+/// The state of a nominee, for probes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NomineeHealth {
-    /// It leads, and may act during the rest of the lease.
+    /// The nominee leads, and may act during the rest of the lease.
     Leading {
         /// The token that fences the leadership.
         token: Token,
         /// The rest of the lease.
         lease_remaining: Duration,
     },
-    /// It waits behind another candidate.
+    /// The nominee waits behind another candidate.
     Following,
-    /// It waits behind a znode that takes a human to remove, and does not lead before that.
+    /// The nominee waits behind a znode that only a human can remove, and does not lead before that.
     Blocked {
-        /// What is in its way.
+        /// The znode in its way.
         by: Blocker,
-        /// For how long it has known of no leader: zero while a candidate ahead of the blocker may lead.
+        /// The time without a known leader: zero while a candidate ahead of the blocker may lead.
         leaderless: Duration,
     },
-    /// It knows of no leader, not even itself: it connects, takes a place in the queue, or waits for its
-    /// lease.
+    /// The nominee knows of no leader, not even itself: it connects, takes a place in the queue, or
+    /// waits for its lease.
     Leaderless {
-        /// For how long.
+        /// The time without a known leader.
         lasted: Duration,
     },
-    /// It removes its candidate.
+    /// The nominee removes its candidate.
     Leaving,
-    /// It has ended.
+    /// The nominee has ended.
     Ended(EndReason),
 }
 
@@ -291,9 +291,9 @@ impl fmt::Display for NominationHealth {
 impl Client {
     /// Returns the present health of the client, for liveness and readiness probes.
     ///
-    /// Waits for nothing and does no IO: it answers from any thread, also while the runtime of the client
-    /// is blocked, and then says so. That the client's task stands still shows
-    /// within a second after it was due, which it is several times in a session timeout.
+    /// Waits for nothing and does no IO. It answers from any thread, even while the runtime of the
+    /// client is blocked, and then says so. A blocked task of the client shows within a second after
+    /// the task was due; it is due several times in a session timeout.
     pub fn health(&self) -> ClientHealth {
         ClientHealth::of(self.shared())
     }
@@ -354,7 +354,7 @@ mod tests {
         assert!(!of(NomineeHealth::Ended(failed)).is_live());
     }
 
-    /// A call that holds the hub's lock for ever stops the driver, and must not stop this answer.
+    /// The answer must come even if a call holds the hub's lock for ever and so stops the driver.
     #[test]
     fn a_lock_that_is_held_shows_as_a_stall() {
         let runtime = tokio::runtime::Builder::new_multi_thread()

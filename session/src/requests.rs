@@ -1,4 +1,4 @@
-//! Requests in order, with their numbers: sent, or waiting for a connection
+//! Requests in order, with their numbers: those that were sent, and those that wait for a connection
 //! (docs/protocol.md#order).
 
 use alloc::collections::VecDeque;
@@ -14,13 +14,13 @@ use crate::outbox::Outbox;
 use crate::time::Instant;
 use crate::watches::WatchId;
 
-/// A request that was, or will be, sent.
+/// A request that was sent, or will be.
 #[derive(Debug)]
 pub(crate) struct Pending<R> {
     pub(crate) xid: Xid,
     pub(crate) opcode: OpCode,
-    /// When it was submitted. That is never later than the sending, so a lease that rests on it
-    /// errs on the safe side.
+    /// The moment of submission. It is never later than the sending, so a lease that rests on it errs
+    /// on the safe side.
     pub(crate) sent_at: Instant,
     pub(crate) purpose: Purpose<R>,
 }
@@ -29,16 +29,16 @@ pub(crate) struct Pending<R> {
 #[derive(Debug)]
 pub(crate) enum Purpose<R> {
     Caller(R),
-    /// It is a caller's, and leaves a watch if it succeeds.
+    /// A caller's request, which leaves a watch if it succeeds.
     Watching(R, WatchId),
-    /// It carries a token of the exchange before all other requests.
+    /// Carries a token of the SASL exchange, which comes before all other requests.
     Sasl,
     SetWatches,
-    /// It removes watches that the session has dropped.
+    /// Removes watches that the session has dropped.
     RemoveWatches,
-    /// It shows that the session's server has its leader, or the leader its quorum.
+    /// Shows that the session's server has its leader, or the leader its quorum.
     Heartbeat,
-    /// It follows a heartbeat, to show that the touches that the server handed over have arrived.
+    /// Follows a heartbeat, and shows that the touches that the server handed over have arrived.
     Confirmation,
     Close,
 }
@@ -47,13 +47,13 @@ pub(crate) enum Purpose<R> {
 #[derive(Debug)]
 pub(crate) struct Requests<R> {
     limits: Limits,
-    /// Counts on over connections, and wraps to 1.
+    /// Continues from connection to connection, and wraps to 1.
     last_xid: Xid,
     outbox: Outbox,
     in_flight: VecDeque<Pending<R>>,
     queued: VecDeque<Pending<R>>,
     queued_frames: BytesMut,
-    /// Operations that a server did not know, and closed the connection over.
+    /// The operations over which a server that did not know them has closed the connection.
     refused: Vec<OpCode>,
 }
 
@@ -70,7 +70,7 @@ impl<R> Requests<R> {
         }
     }
 
-    /// Sends on the present connection, whatever the bounds on number and bytes say.
+    /// Sends a request on the present connection, whatever the bounds on number and bytes are.
     #[inline]
     pub(crate) fn send<Q: Request>(
         &mut self,
@@ -137,8 +137,8 @@ impl<R> Requests<R> {
         })
     }
 
-    /// Takes out the tag of the request that a reply with this number answers, and when it was sent, if it is a
-    /// caller's and leaves no watch.
+    /// Takes out the request that a reply with this number answers, if it is a caller's and leaves no
+    /// watch. Returns its tag and the moment of its submission.
     #[inline]
     pub(crate) fn callers_answered_by(&mut self, got: Xid) -> Option<(R, Instant)> {
         match self.in_flight.front() {
@@ -162,7 +162,7 @@ impl<R> Requests<R> {
         }
     }
 
-    /// Whether the server has not yet confirmed that all watches are set again. Those requests
+    /// Returns whether the server has not yet confirmed that all watches are set again. Those requests
     /// are the first of a connection.
     #[inline]
     pub(crate) fn are_setting_watches(&self) -> bool {
@@ -240,7 +240,7 @@ fn put_request<Q: Request>(
 fn too_large(error: FrameError) -> SubmitError {
     match error {
         FrameError::TooLong { length, limit } => SubmitError::TooLarge { length, limit },
-        // Of a frame to be written, only the length can be wrong.
+        // In a frame to be written, only the length can be wrong.
         _ => SubmitError::TooLarge { length: usize::MAX, limit: DEFAULT_MAX_FRAME },
     }
 }
@@ -251,7 +251,7 @@ mod tests {
 
     use super::*;
 
-    /// The number after the largest is 1; none is negative, where the reserved ones are
+    /// The number after the largest is 1. No number is negative, because the reserved ones are
     /// (`ClickHouse` #44415).
     #[test]
     fn numbers_wrap_to_one() {

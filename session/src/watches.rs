@@ -21,13 +21,13 @@ pub use mode::WatchMode;
 pub use table::WatchId;
 use table::{AtPath, Table, Watch};
 
-/// Where the events of a one-shot watch come from.
+/// The source of a one-shot watch's events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Source {
-    /// From a watch of its own on the server.
+    /// The events come from a watch of its own on the server.
     Own,
-    /// From a persistent watch of this session on the same path, which sees all that the one-shot
-    /// one would. A request for both would end the persistent one on servers before 3.9
+    /// The events come from a persistent watch of this session on the same path, which sees all that
+    /// the one-shot watch would. A request for both would end the persistent one on servers before 3.9
     /// (ZOOKEEPER-4466).
     Shared,
 }
@@ -52,7 +52,7 @@ pub(crate) struct Watches<W> {
 #[derive(Debug)]
 enum WatchState<W> {
     Asked(W, WatchedBy, Source),
-    /// It was dropped while its request is on its way.
+    /// The watch was dropped while its request is on its way.
     Forgotten(WatchedBy, Source),
     Set(W, Kind),
     /// A persistent watch that lost its connection, and may have missed something.
@@ -81,7 +81,7 @@ impl<W> WatchState<W> {
         }
     }
 
-    /// Returns the watches that the server will hold for it, and may not hold yet.
+    /// Returns the watches that the server will hold for this one, and may not hold yet.
     fn will_be_held(&self) -> Option<ServerWatches> {
         match self {
             Self::Interrupted(_, kind) => Some(kind.held()),

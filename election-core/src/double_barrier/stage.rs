@@ -1,4 +1,4 @@
-//! The stages of a participant, what it knows in each, and what leads from one to the next.
+//! The stages of a participant, its knowledge in each stage, and the causes of their changes.
 
 use super::member::MemberName;
 use super::options::DoubleBarrierOptions;
@@ -10,11 +10,11 @@ use crate::ticket::Ticket;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Stage {
-    /// There is no entry, as far as is known.
+    /// The participant has no entry, as far as it knows.
     Entering(Entering),
-    /// There is one, and the others are waited for.
+    /// The participant has an entry, and waits for the others.
     Gathering(Gathering),
-    /// Enough have entered.
+    /// Enough participants have entered.
     Inside(OwnWatch),
     Leaving(Leaving),
     Ended(DoubleBarrierEnd),
@@ -23,7 +23,7 @@ pub(super) enum Stage {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Entering {
     pub(super) step: Step,
-    /// How often the node was created.
+    /// Counts how often the node was created.
     pub(super) rounds: u8,
 }
 
@@ -38,42 +38,43 @@ pub(super) enum Step {
         generation: Version,
         ready: ReadyWatch,
     },
-    /// Whether the entry was created is not known: the next read is to show it.
+    /// The participant makes a barrier, because its entry may or may not have been created; the next
+    /// read shows it.
     Barrier,
     LookForEntry,
-    /// Of an earlier session, or one that came too late for the round.
+    /// The participant deletes an entry of an earlier session, or one that came too late for the round.
     DeleteEntry,
-    /// `ready` stands.
+    /// The participant waits, because `ready` stands.
     Blocked(Blocked),
 }
 
-/// A round is under way, or all that were in it are gone and none has ended it.
+/// A round that is under way, or that has lost all its participants and was ended by none of them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Blocked {
-    /// Of the node, from before `ready` was seen.
+    /// The version of the node, read before `ready` was seen.
     pub(super) generation: Version,
     pub(super) ready: Ticket,
     pub(super) others: Others,
 }
 
-/// What is known of the other participants: this one waits until they have left.
+/// The knowledge of the other participants: this one waits until they have left.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Others {
-    /// A list has to tell.
+    /// A list has to show them.
     Unknown,
-    /// This one is to be watched.
+    /// This participant has to be watched.
     Unwatched(MemberName),
     Watched(Ticket),
-    /// It may not be read: the next look tells.
+    /// The server refuses to show the participant; the next look tells.
     Unreadable,
     /// There are none.
     Gone,
 }
 
-/// A participant with an entry. What is due is asked for in the order of the fields.
+/// A participant with an entry. Its requests follow the order of the fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Gathering {
-    /// The version of the node, which an opening is to find.
+    /// The version of the node that an opening has to find.
     pub(super) generation: Option<Version>,
     pub(super) own: OwnWatch,
     pub(super) ready: ReadyWatch,
@@ -83,7 +84,7 @@ pub(super) struct Gathering {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum List {
     Due,
-    /// There are not enough: the last one of them opens the round.
+    /// There are not enough participants: the last one that enters opens the round.
     Short,
     Enough,
 }
@@ -95,50 +96,50 @@ pub(super) struct Leaving {
     pub(super) patience: Patience,
     pub(super) ready: Ready,
     pub(super) sight: Sight,
-    /// That of the round, by its `ready`, once that was seen while the entry stood.
+    /// The token of the round's `ready`, if it was seen while the entry stood.
     pub(super) round: Option<Token>,
     pub(super) others: Others,
-    /// Of the node, read while `ready` stood.
+    /// The version of the node, read while `ready` stood.
     pub(super) generation: Option<Version>,
-    /// What there is to tell.
+    /// The end that the participant reports.
     pub(super) end: DoubleBarrierEnd,
 }
 
-/// Whether the entry may still stand.
+/// The possibility that the entry still stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Entry {
     Stands,
-    /// It is to be deleted next.
+    /// The participant deletes it next.
     Goes,
     Gone,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Patience {
-    /// It waits for the others to leave.
+    /// The participant waits for the others to leave.
     Waits,
-    /// It does not: it ends the round if it is the last one.
+    /// The participant does not wait for the others. It ends the round if it is the last one.
     Goes,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Ready {
     Is(ReadyWatch),
-    /// It is gone, although the entry stands: another library's participant has deleted it.
+    /// `ready` is gone, although the entry stands: a participant of another library has deleted it.
     Absent,
 }
 
-/// Whether the client's server shows all that the participant was told. An event may have come of what
-/// the next server that the client connects to has not applied yet.
+/// The state of the client's server: whether it shows all that the participant was told. An event may
+/// report a change that the next server of the client has not applied yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Sight {
     MayLag,
-    /// `ready` was not there: a quorum's commit brings the server up to date before that counts.
+    /// `ready` was not there. A commit by a quorum brings the server up to date before that counts.
     Doubted,
     Current,
 }
 
-/// The watch on the own entry.
+/// The watch on the participant's own entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum OwnWatch {
     Due,
@@ -152,12 +153,12 @@ pub(super) enum ReadyWatch {
     Armed(Ticket),
 }
 
-/// What an event led to.
+/// The result of an event.
 #[derive(Debug)]
 pub(super) enum Next {
-    /// It goes on in the same stage.
+    /// The participant stays in its stage.
     Stay(Option<DoubleBarrierNotice>),
-    /// What is in flight is not awaited any more.
+    /// The participant changes its stage, and drops the reply of the request in flight.
     Become(Stage, Option<DoubleBarrierNotice>),
 }
 
@@ -167,25 +168,26 @@ pub(super) type Participant<'p> = (&'p MemberName, DoubleBarrierOptions, Option<
 
 impl Entering {
     pub(super) const NEW: Self = Self { step: Step::ReadNode, rounds: 0 };
-    /// There was a session before: its entry may still stand.
+    /// There was a session before; its entry may still stand.
     pub(super) const AGAIN: Self = Self { step: Step::LookForEntry, rounds: 0 };
-    /// The entry that there is came too late.
+    /// The entry came too late.
     pub(super) const LATE: Self = Self { step: Step::DeleteEntry, rounds: 0 };
 }
 
 impl Gathering {
-    /// Nothing but the entry is known.
+    /// The participant knows nothing but its entry.
     pub(super) const NEW: Self =
         Self { generation: None, own: OwnWatch::Due, ready: ReadyWatch::Due, list: List::Due };
 
-    /// It was just created, while the node had this version.
+    /// Returns the stage of a participant whose entry was just created, while the node had this
+    /// version.
     pub(super) const fn created(generation: Version, ready: ReadyWatch) -> Self {
         Self { generation: Some(generation), ready, ..Self::NEW }
     }
 }
 
 impl Leaving {
-    /// Of one that is inside.
+    /// The stage of a participant that was inside and leaves.
     pub(super) const NEW: Self = Self {
         entry: Entry::Stands,
         patience: Patience::Waits,
@@ -197,7 +199,7 @@ impl Leaving {
         end: DoubleBarrierEnd::Left,
     };
 
-    /// Of one that may have an entry.
+    /// Returns the stage of a participant that gives up, and may have an entry.
     pub(super) const fn giving_up(end: DoubleBarrierEnd) -> Self {
         Self { entry: Entry::Goes, patience: Patience::Goes, end, ..Self::NEW }
     }
@@ -215,7 +217,7 @@ impl ReadyWatch {
     }
 }
 
-/// What the answer to the watch on one of them says; `None` if it is none.
+/// Returns what the answer to the watch on another participant says; `None` if it is no such answer.
 pub(super) fn others_watched(ticket: Ticket, result: Answer<'_, '_>) -> Option<Others> {
     match result {
         Ok(Reply::Exists(_)) => Some(Others::Watched(ticket)),
@@ -225,7 +227,8 @@ pub(super) fn others_watched(ticket: Ticket, result: Answer<'_, '_>) -> Option<O
     }
 }
 
-/// What a request came to that has no other answer: it failed, or the driver mixed up its replies.
+/// Returns the failure of a request that has no other answer: the request failed, or the driver mixed
+/// up its replies.
 pub(super) fn failure<R>(result: &Result<R, Failure>) -> BarrierFailure {
     match result {
         Err(failure) => BarrierFailure::of(*failure),
@@ -233,7 +236,7 @@ pub(super) fn failure<R>(result: &Result<R, Failure>) -> BarrierFailure {
     }
 }
 
-/// The participant fails. Its entry, if there may be one, goes first.
+/// Makes the participant fail. It first deletes its entry, if there may be one.
 pub(super) fn fail<R>(result: &Result<R, Failure>) -> Next {
     let end = DoubleBarrierEnd::Failed(failure(result));
     Next::Become(Stage::Leaving(Leaving::giving_up(end)), None)

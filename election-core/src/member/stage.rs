@@ -1,4 +1,4 @@
-//! The stages of a member, and what it knows in each.
+//! The stages of a member, and its knowledge in each stage.
 
 use super::told::{MemberEnd, NameOwner};
 use crate::event::Stat;
@@ -22,7 +22,7 @@ pub(super) enum Stage {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Joining {
     pub(super) step: Join,
-    /// How often the node was created.
+    /// Counts how often the node was created.
     pub(super) rounds: u8,
     pub(super) trace: Trace,
 }
@@ -31,20 +31,21 @@ pub(super) struct Joining {
 pub(super) enum Join {
     Create,
     CreateNode,
-    /// A znode has the name, or the reply to the create does not tell its owner.
+    /// The member looks, because a znode has the name, or the reply to the create does not tell the
+    /// owner.
     Look,
-    /// Of an earlier session.
+    /// The member deletes a znode of an earlier session.
     DeleteGhost,
 }
 
-/// Says whether this session has sent a create that may have been executed, and lost the reply.
+/// The possibility that this session has sent a create that was executed, and lost the reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Trace {
     None,
     Possible,
 }
 
-/// The znode of this session, as it was seen last.
+/// The znode of this session, by the last look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Standing {
     pub(super) token: Token,
@@ -56,38 +57,39 @@ pub(super) struct Standing {
 pub(super) enum OwnWatch {
     Due,
     Armed(Ticket),
-    /// The znode may not be read: the next look tries again.
+    /// The server refuses to show the znode; the next look tries again.
     Refused,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Leaving {
     pub(super) step: Leave,
-    /// What there is to tell if the znode is gone.
+    /// The end that the member reports if the znode is gone.
     pub(super) end: MemberEnd,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Leave {
-    /// The reply to the create is on its way.
+    /// The member waits for the reply to the create.
     AwaitCreate,
-    /// The next look shows all that this session has asked for before.
+    /// The member makes a barrier, so that the next look shows all that this session has asked for
+    /// before.
     Barrier,
     Look,
-    /// The own znode, with this version.
+    /// The member deletes its own znode with this version.
     Delete(Version),
 }
 
-/// Whether the znode has the data that was set last.
+/// The state of the znode's data, compared with the data that was set last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Shown {
     Due,
-    /// It is on its way, in a create or a write.
+    /// The data is on its way, in a create or a write.
     Sent,
     Written,
 }
 
-/// The sessions before this one by which a znode of the name may still live.
+/// The earlier sessions that may still own a znode of the name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Former([Option<SessionId>; 2]);
 
@@ -110,7 +112,7 @@ impl Former {
 impl Joining {
     pub(super) const NEW: Self = Self { step: Join::Create, rounds: 0, trace: Trace::None };
 
-    /// Whether there may be a znode of this session.
+    /// Returns whether there may be a znode of this session.
     pub(super) const fn may_stand(self) -> bool {
         matches!(self.trace, Trace::Possible) || matches!(self.step, Join::Look | Join::DeleteGhost)
     }

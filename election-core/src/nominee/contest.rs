@@ -1,4 +1,4 @@
-//! What a nominee stands for: which children are in its way, and what it does about them.
+//! The contest of a nominee: which children are in its way, and what it does about them.
 
 use core::num::NonZeroU32;
 
@@ -11,10 +11,10 @@ use crate::name::{CandidateName, Sequence};
 use crate::policy::{ElectionNode, NodeKind, WhenAsked};
 use crate::ticket::Part;
 
-/// What a nominee stands for, and how.
+/// The contest that a nominee takes part in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Contest {
-    /// One that offers the access.
+    /// The format of the names. It offers the access.
     pub(crate) format: Format,
     pub(crate) access: Access,
     pub(crate) patience: Patience,
@@ -22,28 +22,29 @@ pub(crate) struct Contest {
     pub(crate) rule: Rule,
     pub(crate) ending: Ending,
     pub(crate) when_asked: WhenAsked,
-    /// The part of its recipe that a contender is: its tickets bear it.
+    /// The part of its recipe that the contender is. Its tickets carry it.
     pub(crate) part: Part,
 }
 
-/// Whether a child of what the contenders are below may say that the contest is ended.
+/// The sign that ends the contest: a sibling of the contenders, if there can be one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Ending {
-    /// In a format that has a mark for it.
+    /// A mark ends it, in a format that has one.
     ByMark,
     Unheeded,
 }
 
-/// When the way of a contender is free.
+/// The condition on which a contender's way is free.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Rule {
-    /// Once no rival is before it.
+    /// The way is free once no rival is before the contender.
     Turn,
-    /// Once no more children stand than this, whatever they are: its own is one.
+    /// The way is free once at most this many children stand, of whatever kind, the contender's own
+    /// included.
     Room(NonZeroU32),
 }
 
-/// What a nominee does when others are in its way.
+/// The behaviour of a nominee when others are in its way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Patience {
     Waits,
@@ -66,7 +67,7 @@ impl Contest {
         CandidatePrefix::new(self.format, self.access, by, session)
     }
 
-    /// The child that says that the contest is ended, if one can.
+    /// Returns the child that says that the contest is ended, if the format has one.
     pub(super) const fn end_mark(self) -> Option<&'static str> {
         match self.ending {
             Ending::ByMark => self.format.end_mark(),
@@ -74,8 +75,9 @@ impl Contest {
         }
     }
 
-    /// Whether the names tell the own znodes from all others. Where they do not, a session has one
-    /// contender at the node, and all that it owns there is that one's.
+    /// Returns whether the names distinguish the nominee's znodes from all others. Where they do not, a
+    /// session has one contender at the node, and all znodes that it owns there belong to that
+    /// contender.
     pub(super) const fn has_ids(self) -> bool {
         matches!(self.format.recovery(), Recovery::Id)
     }
@@ -84,9 +86,9 @@ impl Contest {
         self.format.rival(self.access, name)
     }
 
-    /// How often what the contenders are below is created for one of them, or that which it is itself
-    /// below: containers are reaped while they are empty, so it may be gone again before the contender is
-    /// in it (CURATOR-435).
+    /// Returns how often the parent of the contenders, or its parent, is created for one contender.
+    /// Servers reap empty containers, so the parent may be gone again before the contender is in it
+    /// (CURATOR-435).
     pub(super) const fn rounds(self) -> u8 {
         match self.home {
             Home::Node => 3,
@@ -94,8 +96,8 @@ impl Contest {
         }
     }
 
-    /// What is missing where a contender cannot be created, and the kind it is to have, if it is a child
-    /// of the recipe's node.
+    /// Returns what is missing where a contender cannot be created: the mode to create it with, if it
+    /// is a child of the recipe's node.
     pub(super) const fn mode_of_home(self, node: ElectionNode) -> Option<CreateMode> {
         match (self.home, node) {
             (Home::Node, _) => None,
@@ -109,7 +111,7 @@ impl Contest {
         }
     }
 
-    /// Whether nothing is in the way any more once this contender, the last one, is gone.
+    /// Returns whether nothing is in the way any more once this contender, the last one, is gone.
     pub(super) fn goes_for_good(self, predecessor: &CandidateName) -> bool {
         self.format.goes_for_good(self.access, &predecessor.text())
     }

@@ -1,4 +1,5 @@
-//! The rule of a contest with room for several: how many stand, and not which ones.
+//! The rule of a contest with room for several: the number of children that stand counts, and not which
+//! ones stand.
 //!
 //! Consider the contenders that stand at one moment. The one that was created last has seen all the
 //! others in the list that let it in, since it saw itself. So if each has seen no more than there
@@ -14,8 +15,8 @@ use crate::outcome::Notice;
 use crate::ticket::Ticket;
 
 impl Nominee {
-    /// By a list, which may have left a watch. The first one leaves none: where there is room, none is
-    /// needed.
+    /// Takes room by a list, which may have left a watch. The first list leaves none: where there is
+    /// room, no watch is needed.
     pub(super) fn take_room(
         &mut self,
         children: Children<'_>,
@@ -45,7 +46,7 @@ impl Nominee {
             return None;
         }
         match (&mut *position, watch) {
-            // A look: the watch stands.
+            // This was a look: the watch stands.
             (Position::Crowded(_), None) => None,
             (Position::Crowded(known), Some(ticket)) => {
                 *known = ListWatch::Armed(ticket);
@@ -59,12 +60,12 @@ impl Nominee {
     }
 }
 
-/// What a list shows.
+/// The children that a list shows.
 struct Crowd<'a> {
-    /// Of all children.
+    /// The number of all children.
     number: u32,
     own: Presence,
-    /// Another child with the own id; always the same one of several, in whatever order they come.
+    /// Another child with the nominee's id; of several the same one, in whatever order they come.
     ghost: Option<&'a str>,
 }
 

@@ -1,4 +1,5 @@
-//! What each state asks for: the command is a function of the state, so a retry is entering the state again.
+//! The demand of each state: the command is a function of the state, so a retry is entering the state
+//! again.
 
 use super::home::Home;
 use super::mark::delete_with_mark;
@@ -11,7 +12,7 @@ use crate::command::{ExpectedVersion, Op, Watch};
 use crate::format::CandidatePrefix;
 
 impl Stage {
-    /// The one thing that this state asks for, if it asks for anything.
+    /// Returns the one request that this state asks for, if it asks for any.
     pub(super) fn demand(&self, home: Home, next: CandidatePrefix) -> Option<(Request, Op<'_>)> {
         match self {
             Self::Entering(entering) => entering.step.demand(home, next),
@@ -40,7 +41,7 @@ impl Entry {
             Self::CreateElectionNode => (Request::CreateElectionNode, Op::CreateNode),
             Self::Barrier => (Request::Barrier, Op::Barrier),
             Self::Search | Self::SearchBelow(_) => (Request::Search, home.list(Watch::None)),
-            // Read with a watch: if it is ours, it is verified and watched by that.
+            // It reads with a watch: if the znode is the nominee's, this read verifies and watches it.
             Self::Suspect(Suspect::Found { name }) => {
                 (Request::ReadFound, home.read(name.into(), Watch::Own))
             }
@@ -54,7 +55,8 @@ impl Entry {
 }
 
 impl Standing {
-    /// The own znode is verified first: without that no place is worth knowing.
+    /// Returns the request for the nominee's own znode first: no place is worth knowing before that is
+    /// verified.
     fn demand(&self, home: Home) -> Option<(Request, Op<'_>)> {
         match (&self.own_watch, &self.position, self.look) {
             (OwnWatch::Unread | OwnWatch::Due { .. }, _, _) => Some(home.read_own(&self.own)),
@@ -73,15 +75,16 @@ impl Standing {
         }
     }
 
-    /// A leader is to hear of its own deletion, and the heir leads by the end of its predecessor only
-    /// since it would have heard. Any other one would hear of it from the next list, and so it must not
-    /// wait for that for ever (etcd #11456): it has the watch from its first look on.
+    /// Returns whether the nominee needs a watch on its own znode. A leader has to hear of its
+    /// deletion. The heir leads by the end of its predecessor alone because it would have heard of its
+    /// own end. Any other nominee would hear of it from the next list, and must not wait for that for
+    /// ever (etcd #11456), so it has the watch from its first look on.
     fn needs_own_watch(&self) -> bool {
         match &self.position {
             Position::First => true,
             Position::Behind(behind) => self.look == Look::Due || behind.is_settled_heir(),
             Position::Obstructed(_) | Position::Foreign(_) => self.look == Look::Due,
-            // Its deletion is a change among the contenders, which the watch on them tells of.
+            // The deletion is a change among the contenders, which the watch on them reports.
             Position::Unknown | Position::Haunted(_) | Position::Crowded(_) => false,
         }
     }
@@ -111,7 +114,7 @@ impl Position {
 }
 
 impl Behind {
-    /// Whether it is the heir, and nothing more is to be asked about its predecessor.
+    /// Returns whether the nominee is the heir, and needs to ask nothing more about its predecessor.
     fn is_settled_heir(&self) -> bool {
         match (&self.ahead, self.watch) {
             (Ahead::Nobody, PredecessorWatch::Armed(_) | PredecessorWatch::Barred) => true,

@@ -60,8 +60,8 @@ impl Nominee {
                 *afterwards = Afterwards::Withdrawn;
                 None
             }
-            // The user may have heard of the loss, which is the end by this policy: withdrawing does not make
-            // it another one.
+            // The user may have heard of the loss, which is the end by this policy; a withdrawal does
+            // not change that end.
             Stage::Evicted(evicted) if self.policy.on_loss.ends_after(evicted.was) => {
                 Some(self.end(End::Lost(Cause::Evicted)))
             }
@@ -84,7 +84,7 @@ impl Nominee {
         Some(Notice::Lost(Cause::SteppedDown))
     }
 
-    /// Gives up the place for one at the end of the queue.
+    /// Gives up the place, and stands at the end of the queue.
     pub(super) fn stand_behind(&mut self) -> Option<Notice> {
         let Stage::Standing(Standing { own, .. }) = &self.stage else {
             return None;

@@ -1,4 +1,4 @@
-//! Entering: creates a candidate znode, through lost replies.
+//! Entering: the nominee creates a candidate znode, and survives lost replies.
 
 use super::stage::{
     Afterwards, Cleanup, Entering, Entry, Intent, Leaving, Look, OwnWatch, Position, Stage,
@@ -14,7 +14,7 @@ use crate::outcome::{Departure, End, NominationError, Notice, Obstacle};
 use crate::policy::ElectionNode;
 use crate::ticket::Ticket;
 
-/// The error code of a znode that cannot be deleted since it has children.
+/// The error code for a znode that cannot be deleted because it has children.
 const NOT_EMPTY: i32 = -111;
 
 impl Nominee {
@@ -31,9 +31,9 @@ impl Nominee {
                 let stat = stat.filter(|stat| is_owned(stat, session));
                 self.created(session, name, stat, intent)
             }
-            // There is a znode, and only a list tells its name.
+            // The znode exists, and only a list shows its name.
             (Err(Failure::Unreadable), _) => self.step(Entry::Barrier).into(),
-            // Refused, so nothing was created, and nothing is to be removed.
+            // The server refused, so nothing was created, and nothing has to be removed.
             (Err(_), Intent::Leave) => self.end(End::Withdrawn(Departure::NeverCreated)).into(),
             (Err(Failure::NoNode), Intent::Stand) => self.home_missing().into(),
             (Err(Failure::NodeExists), Intent::Stand) => {
@@ -178,7 +178,7 @@ impl Nominee {
             return None;
         };
         match result {
-            // The owner decides: one of an earlier session is about to vanish (CURATOR-498).
+            // The owner decides: a znode of an earlier session is about to vanish (CURATOR-498).
             Ok(Reply::Read { stat, .. }) if is_owned(stat, session) => {
                 let intent = *intent;
                 match self.contest.format.parse(suspect.name().as_str()) {
@@ -193,7 +193,7 @@ impl Nominee {
                 let ghost = suspect.condemned(ExpectedVersion::Exactly(stat.version));
                 self.step(Entry::Suspect(ghost))
             }
-            // If it is the nominee's own znode, another one is created after it.
+            // If this is the nominee's own znode, the nominee creates another one after it.
             Err(Failure::NoAuth) => {
                 let ghost = suspect.condemned(ExpectedVersion::Any);
                 self.step(Entry::Suspect(ghost))
@@ -224,7 +224,7 @@ impl Nominee {
                 standing.position = Position::Unknown;
                 None
             }
-            // No ghost of a nominee's has children.
+            // A ghost of a nominee has no children.
             (
                 Stage::Entering(Entering { intent: Intent::Stand, .. }) | Stage::Standing(_),
                 Err(Failure::Rejected(NOT_EMPTY)),
@@ -233,8 +233,8 @@ impl Nominee {
         }
     }
 
-    /// Waits. A participant that may create znodes can forge one under any nominee's id; ending for
-    /// that would end every nominee that it is done to.
+    /// Waits, because a participant that may create znodes can forge one under any nominee's id. If a
+    /// nominee ended on meeting one, such a participant could end every nominee.
     pub(super) fn obstructed_by_own_name(&mut self) -> Option<Notice> {
         match &mut self.stage {
             Stage::Entering(entering) if self.contest.patience == Patience::Leaves => {

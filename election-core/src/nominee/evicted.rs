@@ -1,10 +1,10 @@
-//! Asks whether the election is ended, after another client has deleted the nominee's znode.
+//! An inquiry whether the election is ended, after another client has deleted the nominee's znode.
 
 use super::home::Home;
 use super::request::Request;
 use crate::command::{Op, Watch};
 
-/// Asks whether the election is ended before it goes on.
+/// An inquiry whether the election is ended, before the nominee goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Evicted {
     pub(super) was: Was,
@@ -21,8 +21,8 @@ pub(super) enum Was {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Inquiry {
-    /// It makes a barrier on another connection than the one that reported the deletion: the server
-    /// may be behind that, and behind the mark, which was there before.
+    /// The nominee makes a barrier on another connection than the one that reported the deletion: the
+    /// server may not have applied the deletion yet, nor the mark, which was there before.
     Barrier,
     Look,
 }
@@ -35,7 +35,7 @@ impl Evicted {
         }
     }
 
-    /// Begins again after a lost connection.
+    /// Begins the inquiry again after a lost connection.
     pub(super) const fn begin_anew(&mut self) {
         self.step = Inquiry::Barrier;
     }

@@ -79,7 +79,7 @@ impl Nominee {
         }
     }
 
-    /// The own znode is gone.
+    /// Handles the loss of the contender's own znode.
     pub(crate) fn evicted(&mut self) -> Option<Notice> {
         self.lose(Cause::Evicted)
     }

@@ -24,15 +24,15 @@ pub(super) struct ForeignChild {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum ForeignWatch {
-    /// Its owner has still to be read.
+    /// The nominee has still to read its owner.
     Unset,
-    /// It is ephemeral, and another session's: the nominee waits for its end.
+    /// It is ephemeral, and another session owns it: the nominee waits for its end.
     Armed(Ticket),
     /// It leads nothing. The nominee looks for the next one, in a new list.
     Passed,
 }
 
-/// Whether another child may keep a nominee from leading once its predecessor is gone.
+/// The possibility that another child keeps a nominee from leading once its predecessor is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Strangers {
     None,

@@ -1,4 +1,4 @@
-//! Where the contenders of a contest are, and the requests that are made there.
+//! The parent of a contest's contenders, and the requests that are made there.
 
 use super::request::Request;
 use crate::command::{
@@ -7,7 +7,7 @@ use crate::command::{
 use crate::format::CandidatePrefix;
 use crate::name::{CandidateName, ChildName, Name};
 
-/// The znode that the contenders are children of.
+/// The parent of the contenders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Home {
     /// The recipe's node.
@@ -16,12 +16,12 @@ pub(crate) enum Home {
     Child(HomeChild),
 }
 
-/// A child of the recipe's node that contenders are below.
+/// A child of the recipe's node that is the parent of contenders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum HomeChild {
-    /// Of those that wait for the turn to take a permit.
+    /// The parent of the contenders that wait for the turn to take a permit.
     Locks,
-    /// Of the permits.
+    /// The parent of the permits.
     Leases,
 }
 
@@ -42,7 +42,7 @@ impl Home {
         }
     }
 
-    /// The contender with this name.
+    /// Returns the contender with this name.
     pub(crate) const fn znode(self, name: Name<'_>) -> Znode<'_> {
         match self {
             Self::Node => Znode::Child(name),
@@ -63,7 +63,7 @@ impl Home {
         (Request::Create, Op::Create(Create { znode, mode, data }))
     }
 
-    /// Creates it, below the recipe's node.
+    /// Returns the request that creates the parent below the recipe's node.
     pub(super) const fn create_itself(self, mode: CreateMode) -> (Request, Op<'static>) {
         let znode = NewZnode::Named(self.parent());
         (Request::CreateHome, Op::Create(Create { znode, mode, data: Payload::Empty }))
@@ -73,17 +73,17 @@ impl Home {
         Op::List { parent: self.parent(), watch }
     }
 
-    /// With `getData` and not `exists`, which leaves a watch on a missing znode too.
+    /// Reads with `getData` and not with `exists`, which leaves a watch on a missing znode too.
     pub(super) const fn read(self, name: Name<'_>, watch: Watch) -> Op<'_> {
         Op::Read { znode: self.znode(name), watch }
     }
 
-    /// Shows the owner without permission to read the znode.
+    /// Returns the operation that shows the owner without permission to read the znode.
     pub(super) const fn exists(self, name: Name<'_>, watch: Watch) -> Op<'_> {
         Op::Exists { znode: self.znode(name), watch }
     }
 
-    /// Of a contender that may be the own one.
+    /// Returns the request that inspects a contender, which may be the nominee's own.
     pub(super) fn inspect(self, name: &ChildName) -> (Request, Op<'_>) {
         (Request::InspectFound, self.exists(name.into(), Watch::None))
     }
@@ -105,5 +105,5 @@ impl Home {
     }
 }
 
-/// What the user gave for the contender.
+/// The data that the user gave for the contender.
 const CONTENDER_DATA: Payload<'_> = Payload::Kept(0);

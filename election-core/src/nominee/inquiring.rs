@@ -1,4 +1,4 @@
-//! After another client has deleted the nominee's znode, which may have been the end of the
+//! The inquiry after another client has deleted the nominee's znode, which may have been the end of the
 //! election.
 
 use super::evicted::{Evicted, Inquiry, Was};

@@ -98,7 +98,7 @@ impl Nominee {
         let Stage::Leading(leading) = &self.stage else {
             return None;
         };
-        // Its user was told nothing yet.
+        // The user was told nothing yet.
         if !leading.mark.is_settled() {
             return None;
         }

@@ -29,8 +29,8 @@ impl Nominee {
     /// [lock delay](crate::Policy::lock_delay).
     pub const LOCK_DELAY_MARK: &'static str = SUFFIX;
 
-    /// Returns how long the nominee has to wait until the leadership begins, from the moment at
-    /// which this is not `None`: the leader before it has not confirmed that it ended. Feed
+    /// Returns how long the nominee waits, from the moment at which this is not `None`, until the
+    /// leadership begins. The leader before it has not confirmed its end. Feed
     /// [`Event::Deadline`](crate::Event::Deadline) when that time has passed.
     pub(super) fn lock_delay(&self) -> Option<Duration> {
         let Stage::Leading(Leading { mark: Mark::OfAnother(_), .. }) = &self.stage else {
@@ -68,7 +68,7 @@ impl Nominee {
         };
         let Mark::Unread(delay) = *mark else { return None };
         let (found, notice) = match (result, delay) {
-            // The reply to this write was lost, or the leadership is that of an earlier process.
+            // The reply to this write was lost, or an earlier process held this leadership.
             (Ok(Reply::Read { stat, data }), _) if *data == text(*token).as_bytes() => {
                 (Mark::Own(stat.version), Some(Notice::Elected(*token)))
             }
@@ -96,7 +96,7 @@ impl Nominee {
             },
             Err(Failure::Aborted { part, code }) => match (part, Failure::from_code(code)) {
                 (0, Failure::NoNode) => return self.evict(),
-                // It is not what was read: an operator has had a hand in it.
+                // The mark is not the one that was read: an operator has changed it.
                 (1, Failure::NoNode | Failure::NodeExists | Failure::BadVersion) => {
                     *mark = Mark::Unread(delay);
                     return None;
@@ -118,14 +118,14 @@ impl Nominee {
         let afterwards = *afterwards;
         match *result {
             Ok(Reply::Committed(_)) => self.departed(afterwards, Departure::Deleted),
-            // The reply was lost that said so, or an operator has deleted it. By now the mark may be another
-            // leader's.
+            // The reply that said so was lost, or an operator has deleted the znode. By now the mark
+            // may be another leader's.
             Err(Failure::Aborted { part: 0, code })
                 if Failure::from_code(code) == Failure::NoNode =>
             {
                 self.departed(afterwards, Departure::Deleted)
             }
-            // The next leader waits, if the mark is there.
+            // The next leader waits if the mark is there.
             Err(Failure::Aborted { .. }) => {
                 *mark = None;
                 None

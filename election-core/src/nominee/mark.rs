@@ -1,4 +1,4 @@
-//! The mark that a leader leaves for the next one, and what is asked for about it.
+//! The mark that a leader leaves for the next one, and the requests for it.
 
 use core::fmt::Write as _;
 use core::time::Duration;
@@ -14,31 +14,31 @@ use crate::command::{
 use crate::id::{Token, Version};
 use crate::name::CandidateName;
 
-/// What follows the path of the election in the path of the mark.
+/// The suffix that makes the path of the mark from the path of the election.
 pub(super) const SUFFIX: &str = ".lock-delay";
 
-/// `token: ` and the number of the most digits.
+/// A text with room for `token: ` and the number with the most digits.
 type Text = String<27, u8>;
 
-/// What a leader knows of the mark.
+/// The leader's knowledge of the mark.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) enum Mark {
-    /// Without a lock delay there is none, and the leadership begins at once.
+    /// There is no mark, because there is no lock delay: the leadership begins at once.
     #[default]
     Unused,
-    /// It is to be read.
+    /// The leader has to read the mark.
     Unread(Delay),
-    /// Another leader has left it with this version: the delay is to pass.
+    /// Another leader has left the mark with this version: the delay has to pass.
     OfAnother(Version),
-    /// The own one is to be written, in place of that with this version if there is one.
+    /// The leader has to write its own mark, in place of the one with this version if there is one.
     Due { version: Option<Version>, text: Text, delay: Delay },
-    /// The own one stands, with this version: the leadership has begun.
+    /// The leader's own mark stands, with this version: the leadership has begun.
     Own(Version),
-    /// The same, and it stays, since the end will be unclean.
+    /// The leader's own mark stands, and stays, because the end will be unclean.
     Kept,
 }
 
-/// Whether the delay has passed for this candidate.
+/// The state of the delay for this candidate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Delay {
     Ahead,
@@ -50,7 +50,7 @@ impl Mark {
         if lock_delay.is_zero() { Self::Unused } else { Self::Unread(Delay::Ahead) }
     }
 
-    /// Whether the leadership has begun.
+    /// Returns whether the leadership has begun.
     pub(super) const fn is_settled(&self) -> bool {
         matches!(self, Self::Unused | Self::Own(_) | Self::Kept)
     }
@@ -84,7 +84,7 @@ impl Mark {
         }
     }
 
-    /// Whether a write was executed is not known.
+    /// Notes that a write may or may not have been executed.
     pub(super) fn connection_lost(&mut self) {
         if let Self::Due { delay, .. } = self {
             *self = Self::Unread(*delay);
@@ -95,11 +95,12 @@ impl Mark {
         Self::Due { version, text: text(token), delay }
     }
 
-    /// That which is to be deleted with the own znode, at a clean end.
+    /// Returns the mark that a clean end deletes together with the leader's znode.
     pub(super) fn to_be_deleted(&self, link: Link) -> Option<Version> {
         match self {
             Self::Own(version) => Some(*version),
-            // It is written before what follows on it. If it is refused, so is that.
+            // The write comes before this request on the connection. If it is refused, so is the
+            // request.
             Self::Due { version, .. } if link.is_writing_mark() => Some(after(*version)),
             _ => None,
         }
@@ -115,7 +116,7 @@ impl Link {
     }
 }
 
-/// Deletes the own znode, and the mark with it.
+/// Deletes the leader's own znode, and the mark with it.
 pub(super) fn delete_with_mark(home: Home, own: &CandidateName, version: Version) -> Op<'_> {
     let (znode, version) = (home.znode(own.into()), ExpectedVersion::Exactly(version));
     Op::Multi(Multi::of([
@@ -128,12 +129,12 @@ const MARK: Znode<'_> = Znode::Sibling(SUFFIX);
 
 pub(super) fn text(token: Token) -> Text {
     let mut text = Text::new();
-    // There is room for every token.
+    // Every token fits.
     let _fits = write!(text, "token: {token}");
     text
 }
 
-/// The version that a write leads to.
+/// Returns the version that a write leads to.
 pub(super) const fn after(version: Option<Version>) -> Version {
     match version {
         None => Version::new(0),

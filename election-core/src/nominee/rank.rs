@@ -1,18 +1,18 @@
-//! How many candidates stand before a nominee, for its user. No step of the machine depends on it.
+//! The number of candidates before a nominee, for its user. No step of the machine depends on it.
 
 use core::hash::{Hash, Hasher};
 
-/// How many candidates stood before a nominee, by its last knowledge.
+/// The number of candidates before a nominee, by its last knowledge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rank {
-    /// How many: none before the leader, or the next one.
+    /// The number of candidates ahead: 0 for the leader, and for a nominee with nothing in its way.
     pub ahead: u32,
-    /// How often the nominee has learned it. If the number is the same again, nothing was learned
-    /// since.
+    /// Counts how often the nominee has learned it. While this number stays the same, the nominee has
+    /// learned nothing new.
     pub learned: u32,
 }
 
-/// The last one. Machines that differ in nothing else are the same, and take the same steps.
+/// The last rank. Machines that differ in nothing else are equal, and take the same steps.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LastRank(Rank);
 

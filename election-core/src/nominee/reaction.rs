@@ -8,7 +8,7 @@ use crate::outcome::{NominationError, Notice};
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Reaction<'a> {
     pub(crate) notice: Option<Notice>,
-    /// A znode outside of the state: its deletion is commanded once.
+    /// A znode outside of the state; its deletion is commanded once.
     pub(crate) discard: Option<&'a str>,
 }
 

@@ -32,7 +32,7 @@ pub(super) enum Request {
     WriteMark,
     DeleteOwnAndMark,
     CleanUp,
-    /// Belongs to the lock that contends.
+    /// Belongs to the lock that the contender serves.
     OfLock,
 }
 
@@ -42,7 +42,7 @@ pub(super) struct InFlight {
     pub(super) request: Request,
 }
 
-/// What has to happen before the next request is sent.
+/// The condition on which the next request is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Awaits {
     Nothing,
@@ -53,7 +53,7 @@ pub(super) enum Awaits {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Link {
-    /// There is no session: not yet, or it expired.
+    /// There is no session yet, or it expired.
     Unconnected,
     Up {
         session: SessionId,

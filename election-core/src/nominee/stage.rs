@@ -11,17 +11,17 @@ use crate::ticket::Ticket;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Stage {
-    /// No own znode is known.
+    /// The nominee knows no znode of its own.
     Entering(Entering),
-    /// The own znode is known, and does not lead.
+    /// The nominee knows its own znode, which does not lead.
     Standing(Standing),
-    /// The own znode is the lowest.
+    /// The nominee's own znode is the lowest.
     Leading(Leading),
-    /// The own znode is to be deleted.
+    /// The nominee deletes its own znode.
     Leaving(Leaving),
-    /// Another client has deleted the own znode, maybe to end the election.
+    /// Another client has deleted the nominee's znode, maybe to end the election.
     Evicted(Evicted),
-    /// The user was told the end. What is left behind is still removed.
+    /// The user was told the end. The nominee still removes the znodes that it has left behind.
     Ended(Ended),
 }
 
@@ -29,7 +29,7 @@ pub(super) enum Stage {
 pub(super) struct Entering {
     pub(super) step: Entry,
     pub(super) intent: Intent,
-    /// How often the election node was created for this candidate.
+    /// Counts how often the election node was created for this candidate.
     pub(super) rounds: u8,
 }
 
@@ -37,30 +37,32 @@ pub(super) struct Entering {
 pub(super) enum Entry {
     Create,
     CreateElectionNode,
-    /// What the contenders are below is missing, which is a child of the recipe's node.
+    /// Creates the missing parent of the contenders, which is a child of the recipe's node.
     CreateHome(CreateMode),
-    /// The reply to a create was lost. A barrier first: a server that lags, or a leader that was
-    /// deposed unawares, would hide the znode, and a second one would be created (CURATOR-264).
+    /// Makes a barrier, because the reply to a create was lost. Without it, a server that lags, or a
+    /// leader that was deposed and does not know it, would hide the znode, and the nominee would create
+    /// a second one (CURATOR-264).
     Barrier,
     Search,
-    /// A znode with the own id: from the lost create, or a ghost of an earlier session.
+    /// Inspects a znode with the nominee's id: it is from the lost create, or a ghost of an earlier
+    /// session.
     Suspect(Suspect),
-    /// Without ids in the names: a contender that is the own one if this session owns it.
+    /// Inspects a contender, in formats without ids: it is the nominee's own if this session owns it.
     Unnamed(ChildName),
-    /// That one is another's: the search goes on with the next lower one.
+    /// Goes on with the next lower contender, because another session owns this one.
     SearchBelow(ChildName),
-    /// A znode with the own id cannot be deleted: it is looked for again at the next look.
+    /// Waits for the next look, because a znode with the nominee's id cannot be deleted.
     Obstructed,
 }
 
-/// A znode with the own id that is not known to be the candidate.
+/// A znode with the nominee's id that may not be its candidate.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Suspect {
     Found {
         name: ChildName,
     },
-    /// A ghost: it is deleted by version, so that nothing else can be hit; one that may not be read, by
-    /// its name.
+    /// A ghost. It is deleted by version, so that no other znode is deleted; one that may not be read
+    /// is deleted by name.
     Condemned {
         name: ChildName,
         version: ExpectedVersion,
@@ -70,7 +72,8 @@ pub(super) enum Suspect {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Intent {
     Stand,
-    /// Withdrawn while a create is in flight or in doubt: what it left is deleted.
+    /// The nominee has withdrawn while a create is in flight or in doubt: it deletes what the create
+    /// left.
     Leave,
 }
 
@@ -82,7 +85,7 @@ pub(super) struct Standing {
     pub(super) look: Look,
 }
 
-/// Whether a follower is to list the candidates although no event told it to.
+/// The need of a follower to list the candidates although no event told it to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Look {
     NotDue,
@@ -91,39 +94,39 @@ pub(super) enum Look {
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum OwnWatch {
-    /// Never read: the owner is not verified yet.
+    /// The znode was never read: its owner is not verified yet.
     Unread,
-    /// Verified by the reply to its creation, on this connection. The watch is set once the nominee is
-    /// the heir, or looks.
+    /// The reply to the create has verified the znode, on this connection. The watch is set once the
+    /// nominee is the heir, or looks.
     Unset { token: Token },
-    /// To be read again, and to be the same znode still.
+    /// The znode has to be read again, and has to be the same one.
     Due { token: Token },
-    /// Verified in this session and on this connection, and watched.
+    /// The znode was verified in this session and on this connection, and is watched.
     Armed { token: Token, ticket: Ticket },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Position {
-    /// To be listed.
+    /// A list has to tell the position.
     Unknown,
     /// Nothing is in the way: it leads as soon as its own znode is verified on this connection.
     First,
-    /// A ghost stands in the election. It goes before a place is taken: it may be in the way, and
-    /// is never to be followed.
+    /// A ghost stands in the election. It is deleted before the nominee takes a place: the ghost may be
+    /// in the way, and must never be followed.
     Haunted(Suspect),
-    /// To be listed again at the next look.
+    /// An obstacle is in the way; the nominee lists again at the next look.
     Obstructed(Obstacle),
-    /// Nothing is in the way but a sequential child of another format.
+    /// Only a sequential child of another format is in the way.
     Foreign(ForeignChild),
     Behind(Behind),
-    /// There is no room: more stand than may.
+    /// There is no room: more children stand than the contest allows.
     Crowded(ListWatch),
 }
 
-/// Whether a watch tells of the next change among the contenders.
+/// The watch that reports the next change among the contenders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum ListWatch {
-    /// Not yet: there may be room by now.
+    /// No watch is set: there may be room by now.
     Unset,
     Armed(Ticket),
 }
@@ -137,21 +140,22 @@ pub(super) struct Behind {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum PredecessorWatch {
-    /// Not yet: the predecessor may be gone already.
+    /// No watch is set: the predecessor may be gone already.
     Unset,
     Armed(Ticket),
-    /// It fired because the predecessor's data changed.
+    /// The watch fired because the predecessor's data changed.
     Due,
-    /// The predecessor may not be read.
+    /// The server refuses to show the predecessor.
     Barred,
 }
 
-/// Which candidates are before the predecessor, by the last listing on this connection.
+/// The candidates before the predecessor, by the last list on this connection.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Ahead {
-    /// None: once the predecessor is gone, the nominee leads.
+    /// There are none: once the predecessor is gone, the nominee leads.
     Nobody,
-    /// None either, but what is no candidate may keep the nominee from leading: it lists again first.
+    /// There are none, but a child that is no candidate may keep the nominee from leading: it lists
+    /// again first.
     Strangers,
     Others {
         leader: CandidateName,
@@ -184,7 +188,7 @@ pub(super) enum Tenure {
 pub(super) struct Leaving {
     pub(super) own: CandidateName,
     pub(super) afterwards: Afterwards,
-    /// The version of the mark that goes with it.
+    /// The version of the mark that is deleted with the znode.
     pub(super) mark: Option<Version>,
 }
 
@@ -194,7 +198,7 @@ impl Leaving {
     }
 }
 
-/// What follows once the own znode is gone.
+/// The next step once the nominee's znode is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Afterwards {
     StandAgain,
@@ -214,29 +218,31 @@ pub(super) struct Ended {
 pub(super) enum Cleanup {
     #[default]
     Nothing,
-    /// It is to be deleted.
+    /// The cleanup deletes this znode.
     Delete(ChildName),
-    /// It is to be deleted, and there may be others: a ghost, and what a create in doubt has left.
+    /// The cleanup deletes this znode. There may be others: a ghost, and the znode of a create in
+    /// doubt.
     DeleteFound(ChildName),
-    /// A create is in doubt, or was a former nominee's: it is to be found.
+    /// The cleanup looks for a znode: a create is in doubt, or was an earlier nominee's.
     Find(Find),
-    /// Without ids in the names: it is this one if this session owns it.
+    /// The cleanup inspects this znode, in formats without ids: it is the nominee's if this session
+    /// owns it.
     Inspect(ChildName),
-    /// That one is another's.
+    /// Another session owns this znode; the cleanup looks below it.
     FindBelow(ChildName),
 }
 
-/// How far the search for a znode has come that a failure may have left behind.
+/// The progress of the search for a znode that a failure may have left behind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Find {
     Barrier,
     List,
-    /// The server refused to show it: asked again at the next look, and on the next connection.
+    /// The server refused to show it; it is asked again at the next look, and on the next connection.
     Refused,
 }
 
 impl Cleanup {
-    /// A search begins anew.
+    /// Begins a search anew.
     pub(super) fn look_again(&mut self) {
         if let Self::Find(_) | Self::Inspect(_) | Self::FindBelow(_) = self {
             *self = Self::Find(Find::Barrier);
@@ -252,7 +258,7 @@ impl Entering {
 }
 
 impl Stage {
-    /// The own znode, once it is known.
+    /// Returns the nominee's own znode, once it is known.
     pub(super) fn candidate(&self) -> Option<&CandidateName> {
         match self {
             Self::Standing(Standing { own, .. })
@@ -262,10 +268,10 @@ impl Stage {
         }
     }
 
-    /// Whether the nominee leads, or is the next to lead.
+    /// Returns whether the nominee leads, or is the next to lead.
     pub(super) fn needs_lease(&self) -> bool {
         match self {
-            // `First`: while its own znode is read, which it needs besides.
+            // `First` counts while the nominee reads its own znode, which it needs besides.
             Self::Leading(_) | Self::Standing(Standing { position: Position::First, .. }) => true,
             Self::Standing(Standing {
                 own_watch: OwnWatch::Armed { .. } | OwnWatch::Unset { .. },
@@ -284,7 +290,7 @@ impl Stage {
         }
     }
 
-    /// What a failure in this state leaves behind.
+    /// Returns what a failure in this state leaves behind.
     pub(super) fn leftover(&self) -> Cleanup {
         match self {
             Self::Entering(Entering { step, .. }) => match step {
@@ -302,12 +308,12 @@ impl Stage {
             Self::Standing(Standing { own, .. }) | Self::Leading(Leading { own, .. }) => {
                 Cleanup::Delete(ChildName::from(own))
             }
-            // The deletion of a leaving candidate is what failed.
+            // The deletion of the leaving candidate has failed.
             Self::Leaving(_) | Self::Evicted(_) | Self::Ended(_) => Cleanup::Nothing,
         }
     }
 
-    /// Whether this state waits for the watch of the read with this ticket.
+    /// Returns whether this state waits for the watch of the read with this ticket.
     pub(super) fn awaits_change(&self, ticket: Ticket) -> bool {
         match self {
             Self::Standing(standing) => {

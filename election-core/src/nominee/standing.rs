@@ -52,7 +52,7 @@ impl Nominee {
         }
     }
 
-    /// A znode of the same name with another `czxid` is another znode.
+    /// Returns whether the znode is the same: one of the same name with another `czxid` is not.
     fn is_same_znode(&self, stat: &Stat) -> bool {
         match &self.stage {
             Stage::Standing(Standing { own_watch, .. }) => match own_watch {
@@ -92,7 +92,7 @@ impl Nominee {
         }
     }
 
-    /// By a list, which may have left a watch.
+    /// Handles a list, which may have left a watch.
     pub(super) fn list_answered(
         &mut self,
         watch: Option<Ticket>,
@@ -103,7 +103,7 @@ impl Nominee {
             (Ok(Reply::Children(children)), Rule::Room(most)) => {
                 self.take_room(children, most, watch)
             }
-            // Without the election node there is no candidate in it.
+            // A missing election node has no candidates.
             (Err(Failure::NoNode), _) => self.evict(),
             (other, _) => Some(self.fail(mismatch(&other))),
         }
@@ -216,7 +216,8 @@ impl Nominee {
         result: &Result<Reply<'_>, Failure>,
     ) -> Option<Notice> {
         match (&mut self.stage, result) {
-            // A session has one contender in such a format, and this is another znode of it.
+            // A session has one contender in such a format, and this znode is another one of the
+            // session.
             (
                 Stage::Standing(Standing { position: position @ Position::Behind(_), .. }),
                 Ok(Reply::Read { stat, .. }),
@@ -244,8 +245,8 @@ impl Nominee {
                 standing.position = Position::Unknown;
                 None
             }
-            // From here on only lists tell of its end: the first one now, since it stood when this
-            // was answered and may be gone before the next look.
+            // From here on only lists report the predecessor's end. The first list is due now: the
+            // predecessor stood at this answer, and may be gone before the next look.
             (Stage::Standing(standing), Err(Failure::NoAuth)) => {
                 if let Position::Behind(behind) = &mut standing.position {
                     behind.watch = PredecessorWatch::Barred;
@@ -263,7 +264,7 @@ impl Nominee {
             Stage::Standing(Standing { position: Position::Behind(behind), look, .. }) => {
                 match behind.watch {
                     PredecessorWatch::Armed(_) | PredecessorWatch::Barred => *look = Look::Due,
-                    // It is read anyway.
+                    // It is read in any case.
                     PredecessorWatch::Unset | PredecessorWatch::Due => {}
                 }
             }
@@ -341,7 +342,7 @@ impl Nominee {
             {
                 self.lead()
             }
-            // The own znode is read next: if it still stands, it is the lowest.
+            // The nominee reads its own znode next: if that still stands, it is the lowest.
             (Change::Deleted, Ahead::Nobody, OwnWatch::Unset { .. })
                 if self.contest.goes_for_good(&behind.predecessor) =>
             {
@@ -359,7 +360,7 @@ impl Nominee {
 impl Position {
     fn follow(&mut self, next: Result<Behind, Obstacle>) -> Result<(), Obstacle> {
         match (next, &mut *self) {
-            // Its watch stands; how many are ahead of it may have changed.
+            // Its watch stands; the number of candidates ahead of it may have changed.
             (Ok(next), Self::Behind(behind)) if behind.predecessor == next.predecessor => {
                 behind.ahead = next.ahead;
             }

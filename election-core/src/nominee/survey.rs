@@ -1,4 +1,4 @@
-//! What a list shows a candidate.
+//! The result of a list, for a candidate.
 
 use super::Contest;
 use super::foreign::{ForeignChild, ForeignWatch, Others, Strangers};
@@ -11,16 +11,16 @@ use crate::outcome::Obstacle;
 use crate::place::{Place, Remaining, place};
 use crate::policy::WhenAsked;
 
-/// The own place among the candidates, and what stands there besides.
+/// The candidate's own place, and the other children that matter to it.
 pub(super) struct Survey<'a> {
     pub(super) found: Place<'a>,
-    /// Another znode with the own id.
+    /// Another znode with the nominee's id.
     pub(super) ghost: Option<&'a str>,
-    /// Looked for where it may matter: by the one that is to lead, and by the one behind that.
+    /// Looked for where they may matter: if the nominee is to lead, or is behind the candidate that is.
     pub(super) others: Others<'a>,
-    /// The candidate to which the leadership is handed over.
+    /// The candidate that the leader hands the leadership over to.
     pub(super) next_leader: Option<Sequence>,
-    /// How many children have a lower number.
+    /// The number of children with a lower number.
     pub(super) ahead: usize,
 }
 
@@ -48,14 +48,14 @@ impl Standing {
                     let number = Sequence::at_end_of(found);
                     ahead += usize::from(number.is_some_and(|number| number < sequence));
                 }
-                // Always the same one of several, in whatever order they come.
+                // Of several, it takes the same one in whatever order they come.
                 let is_ghost = *found != name && contest.format.owns(id, found);
                 if is_ghost && ghost.is_none_or(|known| *found < known) {
                     ghost = Some(*found);
                 }
             });
         let found = place(name, sequence, names, rival);
-        // The names that are near do not tell.
+        // The names that are near do not show it.
         if let (Some(index), Place::Free | Place::Blocked { remaining: Remaining::Last, .. }) =
             (all, found)
         {
@@ -70,7 +70,7 @@ impl Standing {
 }
 
 impl Standing {
-    /// The foreign child that was looked at last, if the present list is to go on behind it.
+    /// Returns the foreign child that was looked at last, if the present list is to go on behind it.
     pub(super) fn passed(&self) -> Option<&str> {
         match &self.position {
             Position::Foreign(ForeignChild { name, watch: ForeignWatch::Passed }) => {
@@ -98,7 +98,7 @@ impl Contest {
         Ok(Behind { predecessor: kept(by)?, watch: PredecessorWatch::Unset, ahead })
     }
 
-    /// Whether the end of the predecessor is enough to lead by.
+    /// Returns whether the nominee can lead by the end of its predecessor alone.
     pub(super) const fn strangers(self, others: Others<'_>) -> Strangers {
         match (others.first, self.format.layout().tombstone) {
             (None, None) => Strangers::None,
@@ -106,14 +106,14 @@ impl Contest {
         }
     }
 
-    /// Whether a contender that does not lead is to let this one go first, and does.
+    /// Returns whether a contender that does not lead has to let this one go first, and does.
     pub(super) fn stands_behind(self, own: &CandidateName, next_leader: Option<Sequence>) -> bool {
         self.end_mark().is_some()
             && self.when_asked == WhenAsked::StandsBehind
             && next_leader.is_some_and(|next| own.sequence() < next)
     }
 
-    /// A candidate with a name that cannot be kept.
+    /// Makes an obstacle of a candidate with a name that is too long to be kept.
     fn obstacle(self, name: &str) -> Obstacle {
         self.rival(name).map_or(Obstacle::OwnName, Obstacle::LongName)
     }

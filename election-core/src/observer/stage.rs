@@ -1,4 +1,4 @@
-//! How far an observer has come, and what it asks for there.
+//! The progress of an observer, and its request in each stage.
 
 use super::told::{ObserverEnd, Present};
 use crate::command::{Op, Watch, Znode};
@@ -7,7 +7,7 @@ use crate::id::Token;
 use crate::name::CandidateName;
 use crate::ticket::Ticket;
 
-/// What is observed.
+/// The subject of an observer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Subject {
     /// The candidate that leads, among those of this format.
@@ -21,28 +21,29 @@ pub(super) enum Stage<D> {
     /// Brings the server up to what was committed before the session was first used.
     Barrier,
     Finding,
-    /// The candidate that was the lowest in the last list.
+    /// Reads the candidate that was the lowest in the last list.
     ReadingFound(CandidateName),
-    /// It was read, and is watched; but its name does not tell it from one of an earlier election node.
+    /// Confirms a candidate that was read, and is watched: its name does not distinguish it from one of
+    /// an earlier election node.
     Confirming(Present<D>, Ticket),
-    /// The leader that was told of, again.
+    /// Reads again the leader that it has reported.
     Rereading(CandidateName, Token),
     Watching(CandidateName, Token, Ticket),
     ReadingMark,
     WatchingMark(Ticket),
-    /// None is there, and a watch tells of the first one.
+    /// Waits for the first one; a watch reports it.
     Awaiting(Sign, Armed),
-    /// Until the next look.
+    /// Waits for the next look.
     Hidden,
     Ended(ObserverEnd),
 }
 
-/// What shows that there may be one.
+/// The znode that shows that there may be a leader or a mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Sign {
-    /// A child of the election node.
+    /// A child of the election node shows it.
     Child,
-    /// The election node, or the mark.
+    /// The election node, or the mark, shows it.
     Znode,
 }
 
@@ -109,7 +110,7 @@ impl<D> Stage<D> {
         })
     }
 
-    /// The watch that it waits for.
+    /// Returns the watch that the observer waits for.
     pub(super) const fn watch(&self) -> Option<Ticket> {
         match self {
             Self::Confirming(_, ticket)
@@ -120,7 +121,7 @@ impl<D> Stage<D> {
         }
     }
 
-    /// On a new connection, or at a look: no watch stands, or may stand.
+    /// Returns the stage on a new connection, or at a look: then no watch stands for certain.
     pub(super) fn renewed(self, subject: Subject) -> Self {
         match self {
             Self::Watching(name, token, _) => Self::Rereading(name, token),

@@ -9,14 +9,14 @@ use zk_jute::Frames;
 
 use crate::codec::{FrameCodec, Framing};
 
-/// Frames handed to the session under one lock.
+/// The most frames that are handed to the session under one lock.
 pub(super) const BATCH: usize = 512;
 
 pub(super) fn count(frames: &[Frames]) -> usize {
     frames.iter().map(ExactSizeIterator::len).sum()
 }
 
-/// Collects frames until the transport has no more for now, or a batch is full. `Ready`: the
+/// Collects frames until the transport has no more for now, or a batch is full. Returns `Ready` if the
 /// transport ended, with or without an error.
 pub(super) fn poll_frames(
     framing: &mut Framing,

@@ -1,12 +1,13 @@
-//! What the driver is woken for.
+//! The inputs that wake the driver.
 
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::task::Waker;
 use std::sync::Arc;
 use std::task::Wake;
 
-/// Tells whether a transport, timer or question woke the driver. Callers that submit requests wake it by the
-/// waker of its task, and what else changes the hub is noted there: where no input woke it, none is asked.
+/// Tells whether a transport, timer or question woke the driver. Callers that submit requests wake it
+/// by the waker of its task, and the hub notes what else changes there. So if no input woke the driver,
+/// it polls none.
 #[derive(Clone)]
 pub(super) struct Inputs {
     signal: Arc<Signal>,
@@ -25,36 +26,37 @@ impl Wake for Signal {
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        // Before the driver runs: it takes the signal then.
+        // The signal is set before the driver runs, because the driver then takes it.
         self.has_come.store(true, Ordering::Release);
         self.driver.wake_by_ref();
     }
 }
 
 impl Inputs {
-    /// The inputs of a driver in the task with this waker. None was asked yet, so each counts as ready.
+    /// Makes the inputs of a driver in the task with this waker. None was polled yet, so each counts as
+    /// ready.
     pub(super) fn of(driver: &Waker) -> Self {
         let signal = Signal { has_come: AtomicBool::new(true), driver: driver.clone() };
         let signal = Arc::new(signal);
         Self { waker: Waker::from(Arc::clone(&signal)), signal }
     }
 
-    /// Whether the driver is still in the task with this waker.
+    /// Returns whether the driver is still in the task with this waker.
     pub(super) fn are_of(&self, driver: &Waker) -> bool {
         self.signal.driver.will_wake(driver)
     }
 
-    /// What inputs wake.
+    /// Returns the waker for inputs.
     pub(super) const fn waker(&self) -> &Waker {
         &self.waker
     }
 
-    /// What callers that submit requests wake.
+    /// Returns the waker for callers that submit requests.
     pub(super) fn driver(&self) -> &Waker {
         &self.signal.driver
     }
 
-    /// Whether an input woke the driver since this was asked last.
+    /// Returns whether an input woke the driver since the last call.
     pub(super) fn take(&self) -> bool {
         self.signal.has_come.swap(false, Ordering::AcqRel)
     }

@@ -12,7 +12,7 @@ use zk_session::ServerAddress;
 
 use crate::source::ServerSource;
 
-/// How long a source may take. After that it is asked again in the next round.
+/// The time that a source may take. After it, the source is asked again in the next round.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A source, and its question without an answer yet.

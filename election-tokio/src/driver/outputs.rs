@@ -1,10 +1,10 @@
-//! What a session wants of its driver.
+//! The outputs of a session for its driver.
 
 use zk_session::{SaslChallenge, ServerAddress, ServerIndex, SessionEnd, TransportCommand};
 
 use crate::hub::Hub;
 
-/// What a session wants done.
+/// The outputs of a session: the work that it wants done.
 pub(super) struct Outputs {
     pub(super) transport: Option<TransportCommand>,
     pub(super) challenge: Option<SaslChallenge>,
@@ -13,7 +13,8 @@ pub(super) struct Outputs {
 }
 
 impl Outputs {
-    /// `None`, almost always, if it wants nothing. In a box: each wake-up of the driver moves it.
+    /// Returns `None`, as it almost always does, if the session wants nothing. The outputs are in a
+    /// box, because each wake-up of the driver moves them.
     pub(super) fn poll(hub: &mut Hub) -> Option<Box<Self>> {
         let outputs = Self {
             transport: hub.poll_transport(),

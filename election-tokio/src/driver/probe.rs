@@ -13,7 +13,7 @@ use crate::transport::Connector;
 
 /// The four-letter word; it has no length before it (docs/protocol.md#frames).
 const WORD: &[u8] = b"isro";
-/// Longer than the answers that count; the rest makes no difference.
+/// A length above that of the answers that count; the rest of an answer makes no difference.
 const LONGEST_ANSWER: u64 = 64;
 
 /// The present question, if there is one.

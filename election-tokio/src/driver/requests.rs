@@ -1,4 +1,4 @@
-//! Sending the requests of callers, and nothing else.
+//! Sends the requests of callers, and does nothing else.
 
 use core::pin::Pin;
 use core::task::{Context, Poll};
@@ -11,21 +11,21 @@ use crate::clock::Reading;
 use crate::codec::{FrameCodec, Framing, Outgoing};
 use crate::hub::Shared;
 
-/// What became of requests that were to be sent, and nothing else.
+/// The result of an attempt to send requests, and to do nothing else.
 pub(super) enum Sending {
     Done {
-        /// Bytes.
+        /// The number of bytes.
         sent: usize,
-        /// Whether they took more memory than an idle client needs.
+        /// Whether the bytes took more memory than an idle client needs.
         is_large: bool,
         flushed: io::Result<()>,
     },
-    /// There is more to do, and none is sent.
+    /// There is other work, so nothing was sent.
     NotAlone,
 }
 
-/// Sends the requests that callers have submitted, if nothing else has changed since the driver looked at all:
-/// requests bring no deadline forward, and ask for nothing that is not sent.
+/// Sends the requests that callers have submitted, if nothing else has changed since the driver last
+/// looked at everything. Requests bring no deadline forward, and need nothing but to be sent.
 pub(super) fn send(
     shared: &Shared,
     framing: &mut Framing,
@@ -55,7 +55,7 @@ pub(super) fn send(
     let is_large = FrameCodec::is_large(framing);
     let flushed = match encoded.map(|()| Pin::new(framing).poll_flush(cx)) {
         Ok(Poll::Ready(flushed)) => flushed,
-        // The transport wakes the driver to go on.
+        // The transport wakes the driver when it can go on.
         Ok(Poll::Pending) => Ok(()),
         Err(error) => Err(error),
     };

@@ -1,4 +1,4 @@
-//! When to free the memory that a burst has taken.
+//! The time to free the memory that a burst has taken.
 
 use core::future::Future;
 use core::pin::Pin;
@@ -7,11 +7,11 @@ use core::time::Duration;
 
 use tokio::time::{Instant, Sleep, sleep};
 
-/// How long memory must be unused before it is freed; at the latest it is freed after twice this
-/// time.
+/// The time for which memory must be unused before it is freed. It is freed after twice this time at
+/// the latest.
 const UNUSED: Duration = Duration::from_millis(400);
 
-/// Whether the client holds more memory than it needs while idle. If not, no timer runs.
+/// The memory beyond the need of an idle client. Without any, no timer runs.
 #[derive(Default)]
 pub(super) struct Slack {
     timer: Option<Timer>,
@@ -20,7 +20,7 @@ pub(super) struct Slack {
 
 struct Timer {
     sleep: Pin<Box<Sleep>>,
-    /// What it wakes.
+    /// The waker that the timer wakes.
     waker: Waker,
 }
 
@@ -30,13 +30,13 @@ impl Timer {
         self.sleep.as_mut().poll(cx)
     }
 
-    /// Whether it is not worth to be asked.
+    /// Returns whether polling it would bring nothing new.
     fn waits_for(&self, waker: &Waker) -> bool {
         !self.sleep.is_elapsed() && self.waker.will_wake(waker)
     }
 }
 
-/// Whether the memory was used since the timer began.
+/// The use of the memory since the timer began.
 #[derive(Clone, Copy, Default)]
 enum Usage {
     #[default]
@@ -50,17 +50,17 @@ impl Slack {
         self.usage = Usage::Used;
     }
 
-    /// Notes that they took more memory than an idle client needs.
+    /// Notes that the bytes took more memory than an idle client needs.
     pub(super) fn was_taken(&mut self, cx: &mut Context<'_>) {
         if self.timer.is_none() {
             let mut timer = Timer { sleep: Box::pin(sleep(UNUSED)), waker: cx.waker().clone() };
-            // Nothing is missed: the driver looks at it whenever an input has woken it.
+            // The result is not missed: the driver polls the timer whenever an input has woken it.
             let _ = timer.poll(cx);
             self.timer = Some(timer);
         }
     }
 
-    /// Ready once the memory has to be freed.
+    /// Returns `Ready` once the memory has to be freed.
     pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let Some(timer) = &mut self.timer else {
             return Poll::Pending;

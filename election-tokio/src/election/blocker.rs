@@ -1,13 +1,14 @@
-//! What keeps a nominee from leading until a human removes it.
+//! The znode that keeps a nominee from leading until a human removes it.
 
 use core::fmt;
 use election_core::{CandidateName, Notice, Obstacle};
 
 use super::status::Role;
 
-/// Keeps a nominee from leading until a human removes it: no session's end does.
+/// The znode that keeps a nominee from leading until a human removes it. The end of a session does not
+/// remove it.
 ///
-/// Displayed as what follows "blocked by".
+/// Displayed as the words after "blocked by".
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Blocker {
@@ -19,7 +20,7 @@ pub enum Blocker {
 }
 
 impl Blocker {
-    /// Whether this candidate is the one that blocks, so that it leads nothing.
+    /// Returns whether this candidate is the one that blocks, so that it leads nothing.
     fn is(&self, candidate: &CandidateName) -> bool {
         matches!(self, Self::Persistent(name) if name == candidate)
     }
@@ -40,7 +41,7 @@ impl fmt::Display for Blocker {
 #[derive(Debug, Default)]
 pub(super) struct PresentBlocker(Option<Box<Blocker>>);
 
-/// How a nominee came to be blocked, or not.
+/// A change of a nominee's blocker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BlockChange {
     Began,
@@ -52,13 +53,13 @@ impl PresentBlocker {
         self.0.as_deref().cloned()
     }
 
-    /// Whether this candidate blocks the nominee, so that it leads nothing.
+    /// Returns whether this candidate blocks the nominee, so that it leads nothing.
     pub(super) fn is(&self, candidate: &CandidateName) -> bool {
         self.0.as_ref().is_some_and(|blocker| blocker.is(candidate))
     }
 
-    /// Takes in what a nominee has noticed, and its role since. Over a lost connection nothing is known of
-    /// what blocks; the nominee tells anew once it is connected.
+    /// Takes in the nominee's notice, and its role since. While the connection is lost, no blocker is
+    /// known; the nominee reports it anew once it is connected.
     pub(super) fn follow(&mut self, notice: Option<Notice>, role: &Role) -> Option<BlockChange> {
         match (role, notice) {
             (Role::Following { predecessor, .. }, Some(Notice::FollowingPersistent)) => {
@@ -75,7 +76,7 @@ impl PresentBlocker {
         }
     }
 
-    /// Nothing blocks any more.
+    /// Notes that nothing blocks any more.
     pub(super) fn end(&mut self) -> Option<BlockChange> {
         self.set(None)
     }

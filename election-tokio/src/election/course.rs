@@ -16,25 +16,25 @@ use crate::telemetry::{
     AfterSuspension, ElectionFigure, ElectionLabel, Entry, Figure, Journal, SeenBy,
 };
 
-/// Whether a lock delay is one that the holder was not told of.
+/// The news about a lock delay that the holder has not been told yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DelayToTell {
     None,
     Begun,
 }
 
-/// Follows a nominee, and notes what is measured of it.
+/// Follows a nominee, and notes its measurements.
 #[derive(Debug)]
 pub(super) struct Course {
     leader: LeaderSight,
-    /// What is going on. A nominee that waits has none, and there are thousands of them.
+    /// The measurements under way. A waiting nominee has none, and there are thousands of them.
     pending: Option<Box<Pending>>,
 }
 
-/// What is to be measured once it is over.
+/// The measurements that end later.
 #[derive(Debug, Default)]
 struct Pending {
-    /// When the end of the predecessor was told, if nothing has become of that yet.
+    /// The moment at which the end of the predecessor was reported, until the nominee has acted on it.
     way_free_since: Option<Instant>,
     suspended_since: Option<Instant>,
     /// The create of a candidate that waits for its reply.
@@ -43,7 +43,7 @@ struct Pending {
     deletes: Vec<(Ticket, Box<str>)>,
     /// Figures that were not recorded yet.
     figures: Vec<Figure>,
-    /// Until when the lock delay lasts that was told of.
+    /// The end of the lock delay that was reported.
     delay_until: Option<Instant>,
 }
 
@@ -92,7 +92,7 @@ impl Course {
         }
     }
 
-    /// Takes in an event before the nominee gets it.
+    /// Takes in an event before the nominee handles it.
     pub(super) fn hears(&mut self, nominee: &Nominee, event: &Event<'_>) {
         let Some(pending) = &mut self.pending else {
             return;
@@ -126,7 +126,7 @@ impl Course {
         }
     }
 
-    /// Takes in a step of the nominee at this moment.
+    /// Takes in a step that the nominee has made at this moment.
     pub(super) fn stepped(&mut self, step: &Step<Notice>, now: Instant, journal: &mut Journal) {
         if step.woken_by.is_some_and(|wake| wake.kind == EventType::NODE_DELETED) {
             self.pending().way_free_since = Some(now);
@@ -156,7 +156,7 @@ impl Course {
         self.tidy();
     }
 
-    /// Takes in until when the lock delay lasts, if it does. Whether the holder is to be told of it.
+    /// Takes in the end of the lock delay, if there is one. Returns whether to tell the holder of it.
     pub(super) fn delays(&mut self, until: Option<Instant>) -> DelayToTell {
         let before = self.pending.as_ref().and_then(|pending| pending.delay_until);
         if until == before {
@@ -181,7 +181,7 @@ impl Course {
         }
     }
 
-    /// Takes in what it has noticed at this moment, and its role since.
+    /// Takes in the nominee's notice at this moment, and its role since.
     pub(super) fn plays(
         &mut self,
         notice: Option<Notice>,
@@ -192,7 +192,7 @@ impl Course {
         self.block_changed(facts.follow_blocker(notice, role), journal);
         let now = (&facts.leaderless, now);
         match role {
-            // What blocks the election leads nothing.
+            // A candidate that blocks the election leads nothing.
             Role::Following { leader, .. } if facts.is_blocked_by(leader) => {
                 self.leader.see(Leader::Unknown, now, journal);
             }
@@ -206,7 +206,7 @@ impl Course {
         }
     }
 
-    /// The client has ended first.
+    /// Ends the measurements, because the client has ended first.
     pub(super) fn end(&mut self, facts: &Facts, journal: &mut Journal) {
         self.block_changed(facts.unblock(), journal);
         self.leader.end(journal);

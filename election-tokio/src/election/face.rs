@@ -25,15 +25,16 @@ pub(super) struct NomineeFace {
     status: Sender<Status>,
     course: Course,
     numbers: Numbers,
-    /// Of what a connection that comes and goes makes a leader say. Most have nothing to say.
+    /// Limits the lines about a leader's connection that comes and goes. Most nominees have no such
+    /// lines.
     doubts: Option<Box<RepeatLimit>>,
 }
 
-/// How many sequence numbers are left below the election node, as the holder was told.
+/// The supply of sequence numbers below the election node, as the holder was told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Numbers {
     Plenty,
-    /// The holder was warned.
+    /// Few numbers are left, and the holder was warned.
     Few,
 }
 
@@ -42,7 +43,7 @@ enum Numbers {
 const FEW_NUMBERS: u32 = 210_000_000;
 
 impl NomineeFace {
-    /// With what the holder sees of it.
+    /// Makes the face, and the handles through which the holder sees it.
     pub(super) fn new(settings: Arc<NominationSettings>) -> (Self, Arc<Facts>, Receiver<Status>) {
         let status = Sender::new(Status::new());
         let (course, shown) = (Course::new(settings.label), status.subscribe());

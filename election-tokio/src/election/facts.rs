@@ -1,4 +1,4 @@
-//! What a nomination shares with its holder besides its status.
+//! The facts that a nomination shares with its holder besides its status.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -11,7 +11,7 @@ use super::settings::NominationSettings;
 use super::status::{LostReason, Role};
 use crate::held::Tenure;
 
-/// What is known of a nomination besides its status.
+/// The facts about a nomination besides its status.
 #[derive(Debug)]
 pub(super) struct Facts {
     pub(super) settings: Arc<NominationSettings>,
@@ -21,7 +21,7 @@ pub(super) struct Facts {
 
 #[derive(Debug, Default)]
 struct Last {
-    /// The present one.
+    /// The present tenure, if there is one.
     tenure: Option<Arc<Tenure<LostReason>>>,
     position: LastPosition,
     blocker: PresentBlocker,
@@ -33,12 +33,12 @@ impl Facts {
         Self { settings, last: Mutex::default(), leaderless }
     }
 
-    /// The present tenure, if there is one.
+    /// Returns the present tenure, if there is one.
     pub(super) fn tenure(&self) -> Option<Arc<Tenure<LostReason>>> {
         self.last().tenure.clone()
     }
 
-    /// Gives the tenure before, if there was one.
+    /// Replaces the tenure. Returns the former one, if there was one.
     pub(super) fn replace_tenure(
         &self,
         tenure: Option<Arc<Tenure<LostReason>>>,
@@ -50,22 +50,22 @@ impl Facts {
         self.last().position.get()
     }
 
-    /// Takes in what the nominee has learned of its position.
+    /// Takes in the position that the nominee has learned.
     pub(super) fn follow(&self, nominee: &Nominee) {
         self.last().position.follow(nominee);
     }
 
-    /// What blocks the nominee, if a znode does.
+    /// Returns the znode that blocks the nominee, if one does.
     pub(super) fn blocker(&self) -> Option<Blocker> {
         self.last().blocker.get()
     }
 
-    /// Whether this candidate blocks the nominee, so that it leads nothing.
+    /// Returns whether this candidate blocks the nominee, so that it leads nothing.
     pub(super) fn is_blocked_by(&self, candidate: &CandidateName) -> bool {
         self.last().blocker.is(candidate)
     }
 
-    /// Takes in what the nominee has noticed, and its role since.
+    /// Takes in the nominee's notice, and its role since.
     pub(super) fn follow_blocker(
         &self,
         notice: Option<Notice>,
@@ -74,12 +74,12 @@ impl Facts {
         self.last().blocker.follow(notice, role)
     }
 
-    /// Nothing blocks any more.
+    /// Notes that nothing blocks any more.
     pub(super) fn unblock(&self) -> Option<BlockChange> {
         self.last().blocker.end()
     }
 
-    /// For a step that runs nothing of a user's.
+    /// Locks the facts for a step that runs no code of the user's.
     fn last(&self) -> MutexGuard<'_, Last> {
         self.last.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,4 +1,4 @@
-//! How long no leader has been known.
+//! The time without a known leader.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
@@ -7,8 +7,8 @@ use zk_session::Instant;
 
 use crate::telemetry::{ElectionFigure, ElectionLabel, Entry, Figure, Journal, SeenBy};
 
-/// Since when no leader is known, as it is shared with the holder: 0 while one is known; otherwise the
-/// moment in microseconds, and one.
+/// The moment since which no leader is known, shared with the holder: 0 while a leader is known,
+/// otherwise the moment in microseconds, plus one.
 #[derive(Debug)]
 pub(super) struct LeaderlessSince(AtomicU64);
 
@@ -35,7 +35,7 @@ impl LeaderlessSince {
     }
 }
 
-/// Whether a leader is known.
+/// The knowledge whether there is a leader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Leader {
     Known,
@@ -68,7 +68,7 @@ impl LeaderSight {
         self.label
     }
 
-    /// Takes in whether one is known now, and notes since when none is.
+    /// Takes in whether a leader is known now. If none is, it notes since when.
     pub(super) fn see(
         &mut self,
         leader: Leader,
@@ -95,7 +95,7 @@ impl LeaderSight {
         }
     }
 
-    /// Ends the report: nothing is observed any more.
+    /// Ends the report, because nothing is observed any more.
     pub(super) fn end(&mut self, journal: &mut Journal) {
         if core::mem::replace(&mut self.told, Told::Over) == Told::Leaderless {
             self.note(Figure::LeaderlessEnded(self.by, None), journal);

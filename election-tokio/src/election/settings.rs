@@ -1,4 +1,4 @@
-//! What the nominations of an election that are made alike have in common.
+//! The settings that similar nominations of an election share.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use super::suspension::WhileSuspended;
 use crate::clock::Clock;
 use crate::telemetry::ElectionLabel;
 
-/// By what nominations stand: one for all that are made alike.
+/// The settings of nominations: one value for all that are made alike.
 #[derive(Debug)]
 pub(super) struct NominationSettings {
     pub(super) site: Arc<Site>,

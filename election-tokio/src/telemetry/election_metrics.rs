@@ -61,7 +61,7 @@ pub(crate) struct ElectionLabel(Option<&'static str>);
 const MOST_LABELS: usize = 64;
 /// The longest value, in bytes.
 const LONGEST_LABEL: usize = 64;
-/// The value beyond these limits.
+/// The value for further elections, and for longer values.
 const OTHER: &str = "other";
 
 /// The values so far. They are few, and live as long as the process.
@@ -98,8 +98,8 @@ fn interned(labels: &mut BTreeSet<&'static str>, value: &str) -> &'static str {
     }
 }
 
-/// A nomination begins. What is counted of it begins at 0: a counter that is first seen at 1 has not
-/// increased for those that ask by how much. No lock may be held.
+/// Notes that a nomination begins. Its counters begin at 0, because a query for the increase misses a
+/// counter that is first seen at 1. The caller must hold no lock.
 pub(crate) fn nomination_began(label: ElectionLabel) {
     counter!(ELECTED, label.with(&[])).increment(0);
     for reason in LOST_REASONS {
@@ -122,7 +122,7 @@ pub(crate) fn tenure_ended(label: ElectionLabel, reason: LostReason, lasted: Dur
     histogram!(LEADERSHIP_DURATION, label.with(&[])).record(lasted);
 }
 
-/// What [`reason_name`] can give.
+/// The names that [`reason_name`] can return.
 const LOST_REASONS: [&str; 9] = [
     "resigned",
     "session_expired",

@@ -16,13 +16,14 @@ pub(crate) struct ElectionFigure {
 pub(crate) enum Figure {
     /// No leader is known from here on.
     LeaderlessBegan(SeenBy),
-    /// A leader is known again, after this time; or the observation ended, and is not measured.
+    /// A leader is known again, after this time. Without a time, the observation ended, and is not
+    /// measured.
     LeaderlessEnded(SeenBy, Option<Duration>),
-    /// It waits behind a znode that takes a human to remove.
+    /// The nominee waits behind a znode that only a human can remove.
     BlockedBegan,
-    /// It does so no longer.
+    /// The nominee no longer waits behind such a znode.
     BlockedEnded,
-    /// From the end of the predecessor, as it was told, to being elected.
+    /// The time from the report of the predecessor's end to the election of the nominee.
     TookOver(Duration),
     /// A leader was suspended for this time.
     SuspensionEnded(Duration, AfterSuspension),

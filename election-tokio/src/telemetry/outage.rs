@@ -1,4 +1,4 @@
-//! Warns of servers that stay out of reach: in time, and then rarely.
+//! Warns of servers that stay out of reach: soon, and then rarely.
 
 use core::time::Duration;
 use std::io;
@@ -9,12 +9,13 @@ use zk_session::{ConnectionEnd, Instant};
 use super::{Entry, Journal};
 use crate::state::ConnectFailure;
 
-/// How long it takes until the same is told again.
+/// The time after which the same warning is repeated.
 const PACE: Duration = Duration::from_secs(600);
-/// So many reasons of one outage are told as soon as they are met.
+/// The number of reasons of one outage that are reported as soon as they occur.
 const MOST_REASONS: usize = 8;
 
-/// Why an attempt to connect failed, as far as that can be compared without running anything of a user's.
+/// The reason for which an attempt to connect failed, as far as it can be compared without running code
+/// of the user's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FailureKind {
     NoneKnown,
@@ -22,40 +23,41 @@ pub(crate) enum FailureKind {
     Ended(ConnectionEnd),
 }
 
-/// An attempt to connect that failed.
+/// A failed attempt to connect.
 #[derive(Debug)]
 pub(crate) struct FailedAttempt {
     pub(crate) kind: FailureKind,
     pub(crate) failure: Arc<ConnectFailure>,
-    /// For how long there has been no server.
+    /// The time without a server so far.
     pub(crate) lasted: Duration,
 }
 
-/// The present outage, as it was told of.
+/// The present outage, as far as it was reported.
 #[derive(Debug)]
 pub(crate) struct Outage {
-    /// A shorter one is not told of: servers elect a leader, and are restarted one after the other.
+    /// A shorter outage is not reported, because servers elect a leader, and are restarted one after
+    /// the other.
     shortest: Duration,
     /// In a box, because most clients have none.
     told: Option<Box<Told>>,
 }
 
-/// What was told of an outage.
+/// The reports about an outage.
 #[derive(Debug)]
 struct Told {
-    /// When something was told last.
+    /// The moment of the last report.
     at: Instant,
     kinds: Vec<FailureKind>,
 }
 
 impl Outage {
-    /// The session timeout that is asked for.
+    /// Makes an outage with nothing reported, for the session timeout that the client asks for.
     pub(crate) const fn new(session_timeout: Duration) -> Self {
         Self { shortest: session_timeout, told: None }
     }
 
-    /// Tells of it if it is news: it has lasted for a session timeout, the reason is another one, or it was
-    /// told long ago.
+    /// Reports the failed attempt if it is news: the outage has lasted for a session timeout, or the
+    /// reason is another one, or the last report is long ago.
     pub(crate) fn attempt_failed(
         &mut self,
         attempt: FailedAttempt,
@@ -79,7 +81,7 @@ impl Outage {
         }
     }
 
-    /// A server has granted a session with this timeout.
+    /// Notes that a server has granted a session with this timeout.
     pub(crate) fn ended(&mut self, session_timeout: Duration) {
         *self = Self::new(session_timeout);
     }

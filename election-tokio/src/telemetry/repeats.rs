@@ -6,18 +6,18 @@ use zk_session::Instant;
 
 use super::{Entry, Journal};
 
-/// How many lines may follow each other at once.
+/// The number of lines that may follow each other at once.
 const BURST: u32 = 20;
-/// How long it takes until one more line is allowed.
+/// The time until one more line is allowed.
 const PACE: Duration = Duration::from_secs(10);
 
-/// Reports a number of lines of a kind, and of further ones only the last one, late.
+/// Reports a number of lines of one kind. Of further lines it reports only the last one, and late.
 ///
-/// That one is reported in any case, because the last report shows the present state.
+/// The last one is reported in any case, because it shows the present state.
 #[derive(Debug)]
 pub(crate) struct RepeatLimit {
     allowance: u32,
-    /// When the allowance last grew.
+    /// The moment at which the allowance last grew.
     since: Instant,
     /// In a box, so that `None` takes little memory.
     held_back: Option<Box<Entry>>,
@@ -44,7 +44,7 @@ impl RepeatLimit {
         left_out.map(|entry| *entry)
     }
 
-    /// Notes what was held back, if it is time.
+    /// Notes the line that was held back, if it is time.
     #[inline]
     pub(crate) fn catch_up(&mut self, now: Instant, journal: &mut Journal) {
         if self.held_back.is_some() {
@@ -66,12 +66,12 @@ impl RepeatLimit {
         }
     }
 
-    /// Whether it is as a new one would be.
+    /// Returns whether this limit is in the same state as a new one.
     pub(crate) fn is_over(&self, now: Instant) -> bool {
         self.held_back.is_none() && self.allowance.saturating_add(self.gained(now)) >= BURST
     }
 
-    /// By the time that has passed.
+    /// Returns by how much the allowance has grown with the time since.
     fn gained(&self, now: Instant) -> u32 {
         let passed = now.saturating_since(self.since).as_secs() / PACE.as_secs();
         u32::try_from(passed).unwrap_or(u32::MAX)

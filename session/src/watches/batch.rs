@@ -29,7 +29,7 @@ pub(crate) struct Lists<'a> {
 }
 
 impl Batch {
-    /// A request header, a zxid, and five counts.
+    /// The length of a request header, a zxid, and five counts.
     const EMPTY_FRAME_LEN: usize = 8 + 8 + 5 * 4;
 
     /// Returns the payload of a frame that sets a watch on this path alone.

@@ -11,9 +11,9 @@ use super::{WatchState, Watches};
 /// The delivery of an event to one watcher.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Delivery<W> {
-    /// To a one-shot watch, which is gone now, with the kind of the event.
+    /// A one-shot watch, which is gone now, gets the kind of the event.
     Fired(W, EventType),
-    /// To a persistent watch, with the path and the kind of the event.
+    /// A persistent watch gets the path and the kind of the event.
     Changed(W, Arc<str>, EventType),
 }
 
@@ -97,7 +97,7 @@ impl<W: Clone> Watches<W> {
     }
 }
 
-/// Returns the path, and those of the znodes above it, up to the root.
+/// Returns the path and the paths above it, up to the root.
 fn itself_and_above(path: &str) -> impl Iterator<Item = &str> {
     core::iter::successors(Some(path), |&path| match path.rfind('/') {
         Some(0) if path.len() > 1 => Some("/"),

@@ -1,4 +1,4 @@
-//! The kinds of watches, and those that a server holds at a path.
+//! The kinds of watches, and the watches that a server holds at a path.
 
 use zk_jute::ErrorCode;
 use zk_jute::records::EventType;
@@ -11,7 +11,7 @@ pub(crate) enum WatchedBy {
     Exists,
     GetData,
     GetChildren,
-    /// A watch of this mode, for which the session asks the server for a watch of that mode.
+    /// A watch of the mode `mode`, for which the session asks the server for the mode `wire`.
     AddWatch {
         mode: WatchMode,
         wire: WatchMode,
@@ -52,8 +52,8 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// The order in which `setWatches2` lists them. Where a server keeps one watch for each path
-    /// the last one counts, so the one that sees most is last.
+    /// All lists in the order in which `setWatches2` has them. Where a server keeps one watch for each
+    /// path, the last one counts, so the watch that sees most is last.
     pub(super) const ALL: [Self; 5] =
         [Self::Data, Self::Exist, Self::Child, Self::Persistent, Self::Recursive];
 

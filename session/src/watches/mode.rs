@@ -2,12 +2,13 @@
 
 use zk_jute::records::AddWatchMode;
 
-/// How far a persistent watch reaches (since ZooKeeper 3.6.0).
+/// The reach of a persistent watch (since ZooKeeper 3.6.0).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum WatchMode {
-    /// The znode and the list of its children.
+    /// The watch covers the znode and the list of its children.
     Persistent,
-    /// The znode and everything below it: creations, deletions and data, but no lists of children.
+    /// The watch covers the znode and everything below it: creations, deletions and data, but no lists
+    /// of children.
     PersistentRecursive,
 }
 

@@ -1,4 +1,4 @@
-//! The watches by id, and those at one path, oldest first.
+//! The table of watches: by id, and by path, oldest first.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -11,12 +11,12 @@ use super::kind::ServerWatches;
 /// Names a watch of one session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct WatchId {
-    /// Tells it from those that had its place before.
+    /// Distinguishes the watch from those that had its place before.
     serial: u32,
     place: u32,
 }
 
-/// In a row, there is none more.
+/// The end of a row.
 const NONE: u32 = u32::MAX;
 
 #[derive(Debug)]
@@ -24,14 +24,14 @@ pub(super) struct Watch<S> {
     pub(super) path: Arc<str>,
     pub(super) state: S,
     serial: u32,
-    /// The place of the next one at its path.
+    /// The place of the next watch at its path.
     next: u32,
 }
 
-/// What there is at a path.
+/// The watches at a path.
 #[derive(Debug)]
 pub(super) struct AtPath {
-    /// The places of the oldest and of the youngest watch, those that are only asked for included.
+    /// The places of the oldest and the youngest watch, including watches that were only asked for.
     first: u32,
     last: u32,
     pub(super) held: ServerWatches,
@@ -100,7 +100,7 @@ impl<S> Table<S> {
         Some(watch)
     }
 
-    /// The watches at a path, oldest first.
+    /// Returns the watches at a path, oldest first.
     pub(super) fn row(&self, at: &AtPath) -> impl Iterator<Item = (WatchId, &Watch<S>)> {
         let first = Some(at.first);
         let places = core::iter::successors(first, |place| Some(self.at(*place)?.next));
@@ -110,7 +110,7 @@ impl<S> Table<S> {
         })
     }
 
-    /// All watches, oldest first.
+    /// Returns the ids of all watches, oldest first.
     pub(super) fn ids(&self) -> Vec<WatchId> {
         let place = |place| u32::try_from(place).unwrap_or(NONE);
         let all = self.watches.iter();
@@ -120,7 +120,7 @@ impl<S> Table<S> {
         ids
     }
 
-    /// All watches, in any order.
+    /// Returns all watches, in any order.
     pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Watch<S>> {
         self.watches.iter_mut().map(|(_, watch)| watch)
     }

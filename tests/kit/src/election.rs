@@ -1,4 +1,4 @@
-//! What the tests of elections share: a place for each of them, and waiting for roles.
+//! The common code of tests of elections: a place for each test, and waiting for roles.
 
 use core::future::Future;
 use core::net::SocketAddr;

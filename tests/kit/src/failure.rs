@@ -1,4 +1,4 @@
-//! `?` in tests, without losing where and why.
+//! Lets tests use `?` without losing the place and the cause of an error.
 
 use core::error::Error;
 use core::fmt;

@@ -1,9 +1,8 @@
-//! The record of who could see itself lead, and when; and whether two could at once.
+//! The record of the times at which nominees saw themselves lead, and a check that no two led at once.
 //!
-//! Each [`Claim`] is one time that a nominee asked `Leadership::is_valid` and heard yes, framed by
-//! two readings of the clock: the yes was true at some moment in between. Only frames that cannot
-//! be reconciled count as a contradiction, so that slow machines make the check weaker, never
-//! wrong.
+//! Each [`Claim`] is one call of `Leadership::is_valid` that returned `true`, framed by two readings of
+//! the clock: the answer was true at some moment in between. Two claims contradict each other only if
+//! their frames cannot be reconciled, so a slow machine makes the check weaker, never wrong.
 
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;

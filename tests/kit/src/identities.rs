@@ -1,4 +1,4 @@
-//! Who a server takes a client for.
+//! The identities that a server gives a client.
 
 use election_tokio::{Acls, Client, CreateMode, ServerVersion, Version};
 

@@ -1,4 +1,4 @@
-//! The kit: what the tests of this workspace stand on.
+//! The kit: the common code of this workspace's tests.
 //!
 //! - [`zookeeper`] runs real Apache ZooKeeper servers, one or an ensemble of three, and kills,
 //!   pauses and restarts them.
@@ -9,8 +9,9 @@
 //!   mistake in the codec cannot hide itself.
 //! - [`certificates`] makes certificates for servers and clients that speak TLS.
 //! - [`election`] gives each test of elections a place of its own and waits for roles, [`history`]
-//!   checks that no two led at once.
-//! - [`sasl`] runs servers that know users by SASL, [`identities`] finds out whom a server knows.
+//!   checks that no two nominees led at once.
+//! - [`sasl`] runs servers that know users by SASL, [`identities`] finds out which identities a server
+//!   gives a client.
 //! - [`wait`] waits for a condition, within a bound, instead of sleeping.
 //! - [`failure`] lets a test use `?` on any error and still print it in full.
 //!

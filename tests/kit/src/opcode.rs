@@ -1,4 +1,4 @@
-//! The numbers of the operations, written down apart from the codec.
+//! The numbers of the operations, written independently of the codec.
 
 use core::fmt;
 

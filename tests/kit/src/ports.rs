@@ -1,9 +1,9 @@
-//! Loopback ports that stay ours while nothing listens on them.
+//! Loopback ports that stay reserved while nothing listens on them.
 //!
-//! A server that is down for a while must find its port free when it comes back. So ports are
-//! taken from below the range from which systems pick the source ports of outgoing connections,
-//! and each is marked by a UDP socket of the same number for as long as it is in use: other
-//! users of this module see the mark, TCP does not, and the mark dies with the process.
+//! A server that is down for a while must find its port free when it comes back. So this module takes
+//! ports from below the range that systems use for the source ports of outgoing connections. It marks
+//! each port in use by a UDP socket of the same number. Other users of this module see the mark, TCP
+//! does not, and the mark dies with the process.
 
 use core::hash::{BuildHasher as _, Hasher as _};
 use core::net::{Ipv4Addr, SocketAddr};

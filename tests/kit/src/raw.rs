@@ -1,4 +1,4 @@
-//! A blocking client of a few lines, for the tests of the laboratory and for second opinions.
+//! A blocking client of a few lines, for the tests of the laboratory and as a second opinion.
 //!
 //! It writes its bytes by hand and shares nothing with the codec. It pings only when told to, and
 //! reconnects only when told to.

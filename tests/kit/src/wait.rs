@@ -1,7 +1,7 @@
-//! Waiting for a condition, within a bound.
+//! Waits for a condition, within a bound.
 //!
-//! A test never sleeps "long enough": it names what it waits for and how long is too long. The
-//! bound only decides how long a failing test takes, so it may be generous.
+//! A test never sleeps "long enough": it names the condition that it waits for, and the longest time.
+//! The bound only decides how long a failing test takes, so it may be generous.
 
 use core::time::Duration;
 use std::thread;

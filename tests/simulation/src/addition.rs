@@ -1,4 +1,4 @@
-//! What a run may have beside what its seed draws.
+//! Additions to a run, beside what its seed draws.
 
 use core::fmt;
 use core::str::FromStr;

@@ -1,4 +1,4 @@
-//! What is going to happen, in the order in which it will.
+//! The agenda: future events, in order.
 
 use core::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;

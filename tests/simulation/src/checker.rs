@@ -1,4 +1,4 @@
-//! The laws of the simulation, held against the world step by step.
+//! The laws of the simulation; they are checked against the world after every step.
 
 mod candidates;
 mod conduct;

@@ -1,5 +1,5 @@
-//! A process that stands for election and contends for locks: `election-session`, as every adapter drives it, with users
-//! beside it.
+//! A process that stands for election and contends for locks: it drives `election-session` as every
+//! adapter does, and has users.
 
 mod calls;
 mod contending;

@@ -1,4 +1,4 @@
-//! True time, which nobody in the world can read, and the clocks that its processes read instead.
+//! True time, which no process in the world can read, and the clocks that the processes read instead.
 
 use core::fmt;
 use core::ops::Add;

@@ -1,4 +1,4 @@
-//! How clients end, and when.
+//! The ends of clients: their kind and time.
 
 use core::fmt;
 

@@ -1,28 +1,29 @@
 //! The ensemble: replicas of the embedded server that elect a leader and replicate its log, as Zab
 //! does as far as a client can tell.
 //!
-//! A [`Member`] is one server, without IO: bytes of clients and messages of the other members go
-//! in with the time of the member's own clock, and what it says to them is polled. An ensemble is as
-//! many members as [`EnsembleConfig::size`] says, numbered from 1, and somebody who carries their
-//! messages. The same calls give the same answers.
+//! A [`Member`] is one server, without IO. It takes in the bytes of clients and the messages of the
+//! other members, with the time of its own clock; its answers are polled. An ensemble has as many
+//! members as [`EnsembleConfig::size`] says, numbered from 1; its owner carries their messages. The
+//! same calls give the same answers.
 //!
-//! - **Election.** Who has no leader announces itself, with the log that it has. The one with the
-//!   best log among a quorum that hear each other stands for a new *epoch*; a member that promises
-//!   it an epoch never acknowledges anything of an older one.
-//! - **Synchronisation.** Once a quorum has promised, the new leader replaces what the others have
-//!   logged beyond the transactions that they know to be committed by its own log. Once a quorum has
+//! - **Election.** A member without a leader announces itself, with its log. The member with the best
+//!   log among a quorum that hear each other stands for a new *epoch*; a member that promises it an
+//!   epoch never acknowledges anything of an older one.
+//! - **Synchronisation.** Once a quorum has promised, the new leader replaces the others' logs by
+//!   its own, beyond the transactions that they know to be committed. Once a quorum has
 //!   acknowledged that, all of it is committed and the members serve.
 //! - **Broadcast.** The leader decides and proposes, a follower logs and acknowledges, a quorum
 //!   commits. A member applies what is committed, so it shows the past, in order.
-//! - **Heartbeat.** The leader pings each half tick; the answers carry the sessions that a follower
-//!   heard of, each with the timeout that it has there, and nothing else does. A leader that has not heard a quorum for
-//!   [`EnsembleConfig::sync_limit`] ticks steps down, a follower that has not heard its leader for
-//!   as long leaves it; either drops its clients. Until then they go on answering what they
-//!   can answer alone: a follower pings and reads, a leader also `sync`, its learners' too if it has
-//!   proposed nothing that is not committed. A leader that is cut off also goes on ending sessions,
-//!   whose requests it then refuses or leaves unanswered, though they may live on elsewhere.
+//! - **Heartbeat.** The leader pings each half tick; only the answers carry the sessions that
+//!   a follower heard of, each with the timeout that it has there. A leader that has not heard a
+//!   quorum for [`EnsembleConfig::sync_limit`] ticks steps down, a follower that has not heard its
+//!   leader for as long leaves it; either drops its clients. Until then both go on answering the
+//!   requests that they can answer alone: a follower answers pings and reads, a leader also `sync`, its
+//!   learners' too if it has proposed nothing that is not committed. A leader that is cut off also
+//!   goes on ending sessions, though they may live on elsewhere. It then refuses their requests, or
+//!   leaves them unanswered.
 //!
-//! What a member can be made to do besides: [`Member::set_expiry_pace`], [`Member::set_throttling`],
+//! Further behaviour that a test can cause: [`Member::set_expiry_pace`], [`Member::set_throttling`],
 //! [`Member::set_touch_loss`], [`Member::set_session_timeouts`], [`Member::set_read_only_mode`].
 
 mod election;

@@ -1,4 +1,4 @@
-//! What befalls the world, each at its time and for a while.
+//! The incidents of the world, each with its time and duration.
 
 use core::fmt;
 use core::time::Duration;

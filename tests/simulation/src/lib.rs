@@ -1,15 +1,15 @@
 //! The simulation: an ensemble, a network, clients and their clocks in one thread and in virtual
 //! time, from one seed.
 //!
-//! A [`Plan`] is drawn from a seed: how many servers and clients, how their clocks run, and what
-//! befalls them at which time. [`run`] plays it. The clients run the real
-//! `election-session`, the servers the core of `zk-embedded`, and between them pass the bytes of
-//! `zk-jute`. After every step the [laws](Law) are held against what can be seen from outside the
-//! world, in true time. A run that breaks one is the same each time, can be [shrunk](shrink) and
-//! be told as a [`Story`].
+//! A seed decides a [`Plan`]: how many servers and clients there are, how their clocks run, and which
+//! incidents happen at which time. [`run`] plays the plan. The clients run the real `election-session`,
+//! the servers run the core of `zk-embedded`, and they exchange the bytes of `zk-jute`. After every
+//! step, the simulation checks the [laws](Law) against what is visible from outside the world, in true
+//! time. A run that breaks a law is the same each time, can be [shrunk](shrink) and can be told as a
+//! [`Story`].
 //!
-//! [`recipes`] holds what users of barriers, queues and counters are told against what is committed, here
-//! and in the storm (`tests/storm`), which has the [`ensemble`], too.
+//! [`recipes`] compares what the users of barriers, queues and counters are told with what is
+//! committed. The storm (`tests/storm`) uses it, too, and the [`ensemble`].
 //!
 //! Not published. `README.md` beside the manifest says how to run it and what it found.
 #![forbid(unsafe_code)]

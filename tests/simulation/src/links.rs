@@ -1,5 +1,5 @@
-//! The wires between the processes, one for each direction: how long they take, and when they hold
-//! everything back.
+//! The wires between the processes, one for each direction, with their delays, and the times at which
+//! they hold everything back.
 
 use core::time::Duration;
 

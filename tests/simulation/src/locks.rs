@@ -1,4 +1,4 @@
-//! How the clients of a run contend for locks.
+//! The contention of a run's clients for locks.
 
 use core::time::Duration;
 

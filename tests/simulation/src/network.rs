@@ -1,8 +1,8 @@
-//! The connections between the processes: what was sent on them and has not arrived.
+//! The connections between the processes: they hold what was sent and has not arrived.
 //!
-//! A connection delivers in order or not at all. Held back, it delivers later; lost, both ends hear
-//! of it, each as soon as the way to it lets the news through. The members keep one connection
-//! between each two.
+//! A connection delivers in order or not at all. If it is held back, it delivers later. If it is lost,
+//! both ends hear of it, each as soon as the way to it lets the news through. The members keep one
+//! connection between each two.
 
 mod peers;
 

@@ -1,4 +1,4 @@
-//! Everything about a run that is decided before it begins.
+//! The plan: all decisions about a run that are made before it begins.
 
 use core::fmt;
 use core::time::Duration;

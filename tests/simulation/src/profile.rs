@@ -1,4 +1,4 @@
-//! Which faults there are, and which grades of evidence hold under them.
+//! The profiles of faults, and the grades of evidence that hold under them.
 
 use core::fmt;
 use core::str::FromStr;

@@ -1,5 +1,5 @@
-//! The queues of a run: elections, and the locks beside them. Each has its node, and the resource
-//! that is written to by those that lead or hold.
+//! The queues of a run: elections, and the locks beside them. Each has its node, and the resource that
+//! its leaders or holders write to.
 
 use core::fmt;
 

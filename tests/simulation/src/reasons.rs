@@ -1,4 +1,4 @@
-//! What may make a nomination fail in a run.
+//! The reasons for which a nomination may fail in a run.
 
 use election_core::NominationError;
 

@@ -1,4 +1,4 @@
-//! Rounds: what the simulation has of the recipe that none of the published crates knows.
+//! Rounds: the simulation's part of the recipe that none of the published crates knows.
 
 use core::time::Duration;
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! Running a plan.
+//! Runs a plan.
 
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind, set_hook};

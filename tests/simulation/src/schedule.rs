@@ -1,4 +1,4 @@
-//! Drawing what happens in a run.
+//! Draws the events of a run.
 
 use core::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Lists of servers that clients are given.
+//! The lists of servers that clients are given.
 
 use core::fmt;
 

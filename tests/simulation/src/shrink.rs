@@ -1,4 +1,4 @@
-//! Cutting a plan down to what it takes to break the same law.
+//! Cuts a plan down to the incidents that are needed to break the same law.
 
 use core::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What happened in a run, to be read.
+//! A report of a run for human readers.
 
 use core::fmt;
 

@@ -1,4 +1,4 @@
-//! How the clients of a run use barriers, queues and counters.
+//! The use that the clients of a run make of barriers, queues and counters.
 
 use core::time::Duration;
 

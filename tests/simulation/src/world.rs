@@ -1,4 +1,4 @@
-//! The world: who there is, what is due, and what one step of it is.
+//! The world: its processes, the events that are due, and its steps.
 
 mod deliver;
 mod faults;

@@ -1,4 +1,4 @@
-//! One connection through the proxy, and what travels on it.
+//! One connection through the proxy, and its traffic.
 
 use alloc::collections::VecDeque;
 use std::io;

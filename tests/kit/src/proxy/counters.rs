@@ -1,4 +1,4 @@
-//! What has passed through a proxy.
+//! Counts the traffic of a proxy.
 
 use alloc::collections::BTreeMap;
 

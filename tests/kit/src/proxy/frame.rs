@@ -1,4 +1,4 @@
-//! Frames as the proxy sees them, read apart from the codec.
+//! Frames as the proxy sees them, read independently of the codec.
 
 use crate::opcode::Opcode;
 

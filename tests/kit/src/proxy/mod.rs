@@ -1,9 +1,9 @@
 //! A TCP proxy between a client and a server that counts frames and breaks connections.
 //!
-//! It reads the frames of the client protocol in both directions, tells requests by their opcode
-//! and replies by that of their request, and can cut a connection before or after a chosen one.
-//! A fault that names no connection is for all of them; a planned cut hits only the connection on
-//! which its frame passes.
+//! It reads the frames of the client protocol in both directions, tells requests by their opcode and
+//! replies by that of their request, and can cut a connection before or after a chosen frame. A fault
+//! that names no connection applies to all of them; a planned cut hits only the connection on which its
+//! frame passes.
 
 mod connection;
 mod counters;

@@ -1,4 +1,4 @@
-//! What the threads of a proxy share.
+//! The state that the threads of a proxy share.
 
 use alloc::collections::BTreeMap;
 use core::net::SocketAddr;

@@ -1,4 +1,4 @@
-//! One source, two tests.
+//! A macro that makes two tests of one source.
 
 /// Makes two tests of each function that is named: `apache::NAME` and `embedded::NAME`. The
 /// function takes the [`ServerKind`](crate::server::ServerKind).

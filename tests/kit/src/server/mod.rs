@@ -1,7 +1,7 @@
 //! The two servers that one and the same test runs on: Apache ZooKeeper's and the embedded one.
 //!
-//! A test takes a [`ServerKind`] and is named in [`on_both_servers!`](crate::on_both_servers):
-//! then it is there twice, as `apache::…` and as `embedded::…`.
+//! A test takes a [`ServerKind`] and is named in [`on_both_servers!`](crate::on_both_servers): then it
+//! exists twice, as `apache::…` and as `embedded::…`.
 
 mod both;
 mod embedded;

@@ -1,4 +1,4 @@
-//! What both servers can be told.
+//! The settings that both servers understand.
 
 use core::time::Duration;
 

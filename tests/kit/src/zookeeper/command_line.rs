@@ -1,4 +1,4 @@
-//! Apache ZooKeeper's own command line client, `zkCli.sh`: a second client, by other hands.
+//! Apache ZooKeeper's own command line client, `zkCli.sh`: a second, independent client.
 
 use alloc::sync::Arc;
 use core::time::Duration;

@@ -1,4 +1,4 @@
-//! What can go wrong with a server, and what to do about it.
+//! Errors of running a server, with advice.
 
 use core::net::SocketAddr;
 use core::time::Duration;

@@ -1,4 +1,4 @@
-//! Where Java and the server's jars are.
+//! Finds Java and the server's jars.
 
 use std::env;
 use std::ffi::{OsStr, OsString};

@@ -1,4 +1,4 @@
-//! The network between the members of an ensemble, to be broken.
+//! The network between the members of an ensemble, which tests can break.
 
 use alloc::collections::BTreeMap;
 use core::net::SocketAddr;

@@ -1,10 +1,10 @@
 //! Real Apache ZooKeeper servers: one, or an ensemble of three.
 //!
 //! Each server runs under a small shell supervisor that holds the reading end of a pipe from this
-//! process. When the pipe closes, for whatever reason (dropped, panicked, exited with the server
-//! in a `static`, killed), the supervisor kills the server, a paused one too, and removes its
-//! folder. Signals are sent by the supervisor, which is the server's parent, so that none can
-//! hit a process that only inherited the number.
+//! process. The pipe closes when the server is dropped, or this process panics, exits with the server
+//! in a `static`, or is killed. Then the supervisor kills the server, even a paused one, and removes
+//! its folder. The supervisor also sends the signals: it is the server's parent, so no signal can hit a
+//! process that only inherited the number.
 //!
 //! All calls block; in async tests use a multi-thread runtime or `spawn_blocking`.
 

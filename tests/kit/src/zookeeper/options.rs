@@ -1,4 +1,4 @@
-//! How a server is configured.
+//! The configuration of a server.
 
 use core::fmt::Write as _;
 use core::time::Duration;

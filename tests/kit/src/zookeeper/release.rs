@@ -1,4 +1,4 @@
-//! Which release a server or a command line client is, for tests whose answer depends on it.
+//! The release of a server or a command line client, for tests with an answer that depends on it.
 
 use core::net::SocketAddr;
 

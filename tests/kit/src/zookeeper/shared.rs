@@ -1,4 +1,4 @@
-//! One server for all the tests of a test binary, and a place of its own for each of them.
+//! One server for all tests of a test binary, with a separate place for each test.
 
 use core::net::SocketAddr;
 use core::sync::atomic::{AtomicU64, Ordering};

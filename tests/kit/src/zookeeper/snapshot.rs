@@ -1,8 +1,8 @@
-//! Writes the snapshot that a server finds at its first start: a tree as it could have become after
-//! years, such as one with two thousand million creations behind it.
+//! Writes the snapshot that a server reads at its first start: a tree as after years of use, such as
+//! one with two thousand million creations behind it.
 //!
 //! The format is that of ZooKeeper's `FileSnap`, as all releases from 3.4 on read it: a header, the
-//! sessions, the access lists, the znodes, a checksum. What later releases put behind that (a digest
+//! sessions, the access lists, the znodes, a checksum. The parts that later releases append (a digest
 //! of the tree, the last zxid) may be absent.
 
 use std::fs;

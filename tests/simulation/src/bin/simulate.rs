@@ -1,11 +1,11 @@
 //! Runs the simulation over many seeds, on all cores.
 //!
 //! `simulate --seeds 10000 --from 0 [--profile P] [--grade G] [--story]` runs seeds 0 to 9999. A
-//! profile says what fails: `clients`, `follower`, `quorum`; without one the seeds take turns. A
-//! grade that does not hold under the profile is *expected* to break: `--grade contact --profile
-//! follower`. `--with broken-answers` or `--with rounds` adds what no seed draws. With `--story`, each seed tells what happened in it. A seed that breaks a law is cut
-//! down to what it takes, and told. The exit code is then 1. With `--until-broken` the first such seed is
-//! the last.
+//! profile says what fails: `clients`, `follower`, `quorum`; without one the seeds take turns. A grade
+//! that does not hold under the profile is *expected* to break: `--grade contact --profile follower`.
+//! `--with broken-answers` or `--with rounds` adds what no seed draws. With `--story`, each seed tells
+//! what happened in it. A seed that breaks a law is cut down to the needed incidents, and told; the
+//! exit code is then 1. With `--until-broken` the first such seed is the last.
 
 use std::collections::BTreeMap;
 use std::error::Error;

@@ -1,4 +1,5 @@
-//! What clients observe of their sessions and nominations, held against what they may.
+//! Compares the observations of clients about their sessions and nominations with what clients may
+//! observe.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! What a host of recipes owes its caller, held against what it does.
+//! Compares the behaviour of a host of recipes with its duties to its caller.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 

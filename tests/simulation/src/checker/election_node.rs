@@ -1,5 +1,5 @@
-//! What the ensemble has committed of one queue: candidates, or the znodes of contenders, and what
-//! those wrote that led or held.
+//! The ensemble's commits for one queue: candidates, or the znodes of contenders, and the writes of
+//! leaders or holders.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! What the user of a client asks for itself: calls, and watches.
+//! The user's own calls and watches of a client.
 
 use election_session::CallerWatch;
 use zk_jute::records::{

@@ -1,4 +1,4 @@
-//! How a client ends.
+//! The endings of a client.
 
 use election_core::Nominee;
 use zk_session::Instant;

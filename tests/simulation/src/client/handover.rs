@@ -1,4 +1,4 @@
-//! Handing a session, with the nominations in it, from one process to the next.
+//! Hands a session, with its nominations, from one process to the next.
 
 use election_core::{Nominee, NomineeId, Phase};
 use election_session::{IfGone, Resumption};

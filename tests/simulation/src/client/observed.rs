@@ -1,4 +1,4 @@
-//! What is seen of a client from outside.
+//! The observations of a client from outside.
 
 use core::time::Duration;
 

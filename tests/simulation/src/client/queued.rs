@@ -1,4 +1,4 @@
-//! Nominees and contenders for locks, seen alike.
+//! Nominees and contenders for locks, through one interface.
 
 use election_core::{
     CandidateName, End, LockEnd, LockFailure, LockNotice, LockState, NominationError, NomineeId,

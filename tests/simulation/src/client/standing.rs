@@ -1,4 +1,4 @@
-//! What stands on a client's sessions: nominees, contenders for locks, those that use another recipe, and
+//! The recipes on a client's sessions: nominees, contenders for locks, users of another recipe, and
 //! players of one that none of the published crates knows.
 
 use election_core::{

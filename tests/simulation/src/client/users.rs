@@ -1,4 +1,4 @@
-//! What users ask a client for, and operators.
+//! The requests of users and operators to a client.
 
 use core::time::Duration;
 

@@ -1,4 +1,5 @@
-//! Without a leader: who is there, and who has the best log.
+//! The election of a leader: members find out which members are there, and which of them has the best
+//! log.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,5 @@
-//! Behind a leader: log what it proposes, apply what it commits, answer what needs no leader.
+//! A follower: it logs the leader's proposals, applies its commits, and answers the requests that need
+//! no leader.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,5 @@
-//! Elected: win a quorum for the epoch, bring it to this member's log, then decide for all.
+//! An elected member: it wins a quorum for the epoch, brings the quorum to its own log, then decides
+//! for all.
 
 mod broadcast;
 mod learners;

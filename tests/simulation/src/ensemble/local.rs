@@ -1,4 +1,4 @@
-//! What a member has in every role.
+//! The state that a member has in every role.
 
 use core::time::Duration;
 use std::collections::{BTreeMap, VecDeque};

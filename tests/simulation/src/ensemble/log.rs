@@ -1,4 +1,4 @@
-//! What a member keeps over a crash: the transactions that it logged, and what it promised.
+//! The state that a member keeps over a crash: the transactions that it logged, and its promises.
 
 use core::fmt;
 

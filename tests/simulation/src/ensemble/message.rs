@@ -1,4 +1,4 @@
-//! What members say to each other.
+//! The messages between members.
 
 use core::fmt;
 use core::time::Duration;

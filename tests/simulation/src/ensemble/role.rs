@@ -1,4 +1,4 @@
-//! What a member can be, and what it can become.
+//! The roles of a member, and the changes between them.
 
 use zk_embedded::Instant;
 

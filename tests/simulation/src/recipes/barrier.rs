@@ -1,4 +1,4 @@
-//! The barrier: none passes it while it is set.
+//! The law of the barrier: no participant passes it while it is set.
 
 use election_core::{BarrierEnd, BarrierState};
 use zk_embedded::Database;

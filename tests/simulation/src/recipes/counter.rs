@@ -1,4 +1,4 @@
-//! The counter: each change is made once, or is told of as unknown and made once at most.
+//! The law of the counter: each change is made once, or is reported as unknown and made at most once.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,5 @@
-//! The double barrier: none is inside before enough have entered, none has left before all have.
+//! The law of the double barrier: no participant is inside before enough have entered, and none has
+//! left before all have.
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,5 @@
-//! What must hold of barriers, double barriers, queues and counters: what their users are told, held
-//! against what the servers have committed. For any world in which that can be seen: the simulation, the
-//! storm.
+//! The laws of barriers, double barriers, queues and counters. They compare what the users were told
+//! with what the servers have committed, in any world that shows both: the simulation, the storm.
 
 mod barrier;
 mod counter;

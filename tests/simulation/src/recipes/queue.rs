@@ -1,4 +1,4 @@
-//! The queue: no item is lost, none is given to two takers.
+//! The law of the queue: no item is lost, and no item is given to two takers.
 
 use core::fmt;
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,5 +1,5 @@
-//! Bursts: sequences of incidents around one member or one client, so that what one of them lets
-//! pass meets the next.
+//! Bursts: sequences of incidents around one member or one client, so that an effect of one incident
+//! meets the next.
 
 use core::time::Duration;
 

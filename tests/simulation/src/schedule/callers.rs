@@ -1,4 +1,4 @@
-//! What callers do to their clients: other lists of servers, ends at awkward moments.
+//! Callers' actions on their clients: other lists of servers, ends at awkward moments.
 
 use core::time::Duration;
 

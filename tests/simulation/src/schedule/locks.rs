@@ -1,4 +1,4 @@
-//! What befalls locks.
+//! Incidents for locks.
 
 use super::{FIRST, incident, lasting, who};
 use crate::clock::Time;

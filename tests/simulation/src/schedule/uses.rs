@@ -1,4 +1,4 @@
-//! What befalls clients that use barriers, queues and the counter.
+//! Incidents for clients that use barriers, queues and the counter.
 
 use super::{FIRST, incident, lasting, who};
 use crate::clock::Time;

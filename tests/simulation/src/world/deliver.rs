@@ -1,4 +1,4 @@
-//! Things arrive, processes wake up, and what they say goes out.
+//! Delivers data, wakes processes, and sends their output.
 
 use core::time::Duration;
 

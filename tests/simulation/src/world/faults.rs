@@ -1,4 +1,4 @@
-//! Incidents: how each begins, and what ends it.
+//! Incidents: the beginning and the end of each.
 
 use core::time::Duration;
 

@@ -1,4 +1,4 @@
-//! The lists of servers that clients go by, and the servers that these ask.
+//! The lists of servers that clients use, and the servers that clients ask whether they take writes.
 
 use core::time::Duration;
 

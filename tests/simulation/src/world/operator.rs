@@ -1,4 +1,4 @@
-//! What the operator does to the elections.
+//! The operator's actions on the elections.
 
 use zk_embedded::Znode;
 use zk_jute::records::Permissions;

@@ -1,4 +1,4 @@
-//! The course of a run: incidents, then a settled election, then silence, then everybody leaves.
+//! The course of a run: incidents, then a settled election, then silence, then all clients leave.
 
 use core::time::Duration;
 

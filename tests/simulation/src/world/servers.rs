@@ -1,4 +1,4 @@
-//! What the operator does to the servers.
+//! The operator's actions on the servers.
 
 use core::time::Duration;
 

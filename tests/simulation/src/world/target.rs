@@ -1,4 +1,4 @@
-//! Whom an incident befalls, as things stand when it does.
+//! The target of an incident, chosen at the time of the incident.
 
 use super::World;
 use crate::ensemble::MemberRole;

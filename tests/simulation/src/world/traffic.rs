@@ -1,4 +1,4 @@
-//! What passes while nothing happens, and the watches that remain.
+//! The traffic while nothing happens, and the watches that remain.
 
 use zk_jute::{Decode, OpCode, ReplyHeader, RequestHeader, Xid};
 

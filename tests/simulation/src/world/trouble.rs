@@ -1,4 +1,4 @@
-//! What may cost a client its lease, and how long ago that was.
+//! The events that may cost a client its lease, and the time since.
 
 use core::time::Duration;
 

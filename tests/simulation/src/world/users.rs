@@ -1,4 +1,4 @@
-//! What users do, and what the world makes of what clients observe.
+//! The actions of users, and the world's reaction to the observations of clients.
 
 use core::time::Duration;
 

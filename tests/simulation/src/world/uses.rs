@@ -1,5 +1,5 @@
-//! Clients use barriers, queues and the counter, and what comes of it is held against what the servers
-//! have committed.
+//! Clients use barriers, queues and the counter; the world compares their results with the servers'
+//! commits.
 
 use core::time::Duration;
 

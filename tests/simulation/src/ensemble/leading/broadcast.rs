@@ -1,4 +1,4 @@
-//! Leading a quorum: decide, propose, commit in order, answer.
+//! The leader of a quorum: it decides, proposes, commits in order, and answers.
 
 use core::time::Duration;
 use std::collections::{BTreeMap, VecDeque};

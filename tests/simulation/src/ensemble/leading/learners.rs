@@ -1,4 +1,4 @@
-//! Who follows a leader, and how far each has come.
+//! The followers of a leader, and the progress of each.
 
 use std::collections::BTreeMap;
 
