@@ -1,4 +1,4 @@
-//! What the ensemble holds.
+//! The contents of the ensemble.
 
 use core::time::Duration;
 

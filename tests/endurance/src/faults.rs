@@ -1,5 +1,5 @@
-//! What happens to the ensemble. Each fault lasts until the clients have shown what it does to them,
-//! and is over once all members serve and everybody has got on.
+//! The faults of the ensemble. Each fault lasts until the clients have shown its effect on them. It is
+//! over once all members serve and all clients have made progress.
 
 use core::time::Duration;
 use std::time::Instant;

@@ -1,16 +1,17 @@
-//! Endurance: clients at work on a real ensemble while its members are killed, frozen and restarted,
-//! and whether each acknowledged write and each watch was kept.
+//! Endurance: clients work on a real ensemble while its members are killed, frozen and restarted. The
+//! laboratory then checks that each acknowledged write and each watch was kept.
 //!
-//! - [`workload`] is what the clients do, a file for each kind of client: each notes down what it
-//!   was told, in a [`Record`].
-//! - [`faults`] is what happens to the ensemble meanwhile.
-//! - [`archive`] reads what the ensemble holds in the end, and clears it away.
-//! - [`laws`] hold the one against the other.
+//! - [`workload`] holds the clients, a file for each kind: each client writes down what the servers
+//!   tell it, in a [`Record`].
+//! - [`faults`] kills, freezes and restarts members meanwhile.
+//! - [`archive`] reads the final contents of the ensemble, and clears them away.
+//! - [`laws`] compare the records with the contents.
 //! - [`evidence`] reads in the members' logs what ZooKeeper itself loses.
-//! - [`verdict`] weighs what is broken against it.
+//! - [`verdict`] weighs the broken laws against that evidence.
 //! - [`run()`] does all of it; [`provoke_a_loss`] shows what servers can do by themselves.
 //!
-//! [`checker`] is another run on such an ensemble: it counts the writes that leaders lose, by what guards them.
+//! [`checker`] is another run on such an ensemble: it counts the writes that leaders lose, by the kind
+//! of guard.
 //!
 //! Not published. Unix only. `README.md` beside the manifest says how to run both and what they found.
 #![forbid(unsafe_code)]

@@ -1,11 +1,10 @@
-//! A loss that is provoked, by hands that share nothing with this workspace's client: whether the
-//! release that is installed has it, and whether [`evidence`](super::evidence) sees it.
+//! A provoked loss, which uses no code of this workspace's client. It shows whether the installed
+//! release has the defect, and whether [`evidence`](super::evidence) sees it.
 //!
-//! A follower that was away confirms what it is sent before it is on disk (ZOOKEEPER-4785), and applies
-//! it. When its leader dies before the thread that writes has caught up, that thread is not ended with
-//! the server that it belongs to (ZOOKEEPER-4712): it fails on the connection that is gone, and drops
-//! the rest. The follower goes on, with a hole on its disk, and reads that hole into its tree when it
-//! starts again.
+//! A follower that was away confirms transactions before they are on its disk (ZOOKEEPER-4785), and
+//! applies them. If its leader dies before the thread that writes has caught up, that thread does not
+//! end with its server (ZOOKEEPER-4712): it fails on the lost connection, and drops the rest. The
+//! follower goes on, with a hole on its disk, and reads that hole into its tree when it starts again.
 
 use core::time::Duration;
 use std::path::Path;

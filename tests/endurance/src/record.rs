@@ -1,4 +1,4 @@
-//! What clients note down.
+//! The records that clients write.
 
 use super::laws::holds::Hold;
 use super::laws::orders::Committed;

@@ -1,4 +1,4 @@
-//! A whole run: work, faults, and what came of it.
+//! A whole run: its work, its faults, and its result.
 
 use alloc::collections::BTreeSet;
 use alloc::sync::Arc;

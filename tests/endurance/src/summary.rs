@@ -1,4 +1,4 @@
-//! What a run was, in numbers.
+//! The summary of a run, in numbers.
 
 use core::fmt;
 use core::time::Duration;

@@ -1,4 +1,4 @@
-//! Whether all members hold the same.
+//! Checks that all members hold the same tree.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use core::fmt;

@@ -1,9 +1,9 @@
-//! Whose fault it is.
+//! The verdict on a run: whether a fault is ours or ZooKeeper's.
 //!
-//! Some releases of ZooKeeper lose transactions. A run on one of them in which a law is broken, or in
-//! which members differ, is *inconclusive* where the members' logs show that this happened there, and
-//! the breach is one that lost transactions make: neither red nor green. Whatever else is broken is
-//! red.
+//! Some releases of ZooKeeper lose transactions. A run on such a release that breaks a law, or in which
+//! members differ, is *inconclusive*, neither red nor green, if two conditions hold: the members' logs
+//! show that transactions were lost there, and the breach is one that lost transactions cause. Every
+//! other breach is red.
 
 use core::fmt;
 use core::time::Duration;

@@ -1,5 +1,5 @@
-//! Leaders that are real processes write to registers while a real ensemble, they themselves and the
-//! network between them fail: counts the writes that are lost, by what guards them.
+//! Counts the writes that are lost, by the kind of guard, while leaders that are real processes write
+//! to registers, and a real ensemble, the leaders and the network between them fail.
 //!
 //! `checker [--minutes 10] [--writers 5] [--timeout-ms 3000] [--seed N] [--svg FILE] [--history
 //! FILE]`. The exit code is 1

@@ -1,4 +1,4 @@
-//! What is done to the writers and the ensemble.
+//! The faults of the writers and of the ensemble.
 
 use core::fmt;
 use core::time::Duration;

@@ -1,4 +1,4 @@
-//! What stands between a leader and what it writes to.
+//! The guards between a leader and its registers.
 
 use core::fmt;
 use core::str::FromStr;

@@ -1,10 +1,10 @@
-//! Leaders that are processes of their own write to registers under all kinds of faults, on a real
-//! ensemble: how many writes are lost, by what guards them.
+//! Counts the writes that are lost, by the kind of guard, while leaders in separate processes write to
+//! registers on a real ensemble, under all kinds of faults.
 //!
-//! Each writer stands for election and, while it leads, reads a register, works for a while, and writes.
-//! There are four registers, one a [`Guard`]. What is to be seen is that the weaker guards lose writes,
-//! since no library can keep a process from acting that was stopped between its look and its act, and
-//! that the stronger ones lose none.
+//! Each writer stands for election and, while it leads, reads a register, works for a while, and
+//! writes. There are four registers, each with a [`Guard`]. A run should show that the weaker guards
+//! lose writes, and the stronger ones lose none: no library can keep a process from acting if it was
+//! stopped between its look and its act.
 
 mod faults;
 mod guard;

@@ -1,4 +1,4 @@
-//! A picture of a run: who led when, what failed meanwhile, and where writes were lost.
+//! A picture of a run: its leaders over time, the faults meanwhile, and the lost writes.
 
 use core::fmt::Write as _;
 use core::time::Duration;

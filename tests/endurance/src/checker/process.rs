@@ -1,4 +1,4 @@
-//! The writers' processes, and what they have said.
+//! The writers' processes, and their reports.
 
 use core::net::SocketAddr;
 use core::time::Duration;

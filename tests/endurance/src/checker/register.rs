@@ -1,4 +1,4 @@
-//! A register that several leaders read and write, and what it has seen of them.
+//! A register that several leaders read and write, and its record of their accesses.
 
 use alloc::collections::BTreeMap;
 use core::time::Duration;

@@ -1,4 +1,4 @@
-//! What a writer's process says, line by line.
+//! The reports of a writer's process, line by line.
 
 use core::fmt;
 use core::str::FromStr;

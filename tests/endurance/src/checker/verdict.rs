@@ -1,4 +1,4 @@
-//! What a run has shown.
+//! The verdict on a run.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use core::fmt;

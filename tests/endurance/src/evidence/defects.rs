@@ -1,5 +1,5 @@
-//! The known defects of Apache ZooKeeper by which an ensemble loses transactions, and the releases
-//! that have them.
+//! The known defects by which an ensemble of Apache ZooKeeper loses transactions, and the releases that
+//! have them.
 
 use core::fmt;
 

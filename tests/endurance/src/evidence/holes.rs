@@ -1,4 +1,4 @@
-//! Members whose tree is not that of the others.
+//! Members with a tree that differs from the others'.
 
 use zk_test_kit::zookeeper::ServerVersion;
 

@@ -1,7 +1,7 @@
-//! What a line of a server's log tells of the fate of transactions.
+//! The facts about transactions that a line of a server's log states.
 //!
-//! The texts are those of Apache ZooKeeper 3.4 to 3.9; which class logs each is noted beside it. What
-//! is not recognised is not there.
+//! The texts are those of Apache ZooKeeper 3.4 to 3.9; a comment beside each names the class that logs
+//! it. A line that is not recognised counts as absent.
 
 use core::time::Duration;
 

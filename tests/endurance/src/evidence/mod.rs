@@ -1,8 +1,8 @@
-//! What the logs of an ensemble's members show of ZooKeeper's own known losses.
+//! Evidence of ZooKeeper's own known losses, from the logs of an ensemble's members.
 //!
-//! A log line that goes with a defect is not enough: the exception of ZOOKEEPER-4394, for one, comes
-//! with every other return of a member under load, and mostly costs nothing. A [`Finding`] is a defect
-//! of the release together with what came of it, by the word of the servers:
+//! A log line that goes with a defect is not enough: the exception of ZOOKEEPER-4394, for example,
+//! occurs at every other return of a member under load, and mostly does no harm. A [`Finding`] is a
+//! defect of the release together with its effect, as the servers log it:
 //!
 //! - a *rollback*: a member confirmed what it was sent, then did not have it, and then a leader was
 //!   elected that does not have it either;

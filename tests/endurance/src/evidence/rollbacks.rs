@@ -1,4 +1,4 @@
-//! Leaders that lack what was committed.
+//! Leaders that lack committed transactions.
 
 use core::time::Duration;
 

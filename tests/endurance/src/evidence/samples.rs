@@ -1,4 +1,4 @@
-//! Excerpts of servers' logs, and what they show.
+//! Excerpts of servers' logs, and the findings in them.
 //!
 //! `dropped-and-whole.log` and `forgotten.log` are what Debian's 3.8.0 wrote while one of three members
 //! was killed again and again under some thousand writes a second; no member lacked anything in the

@@ -1,4 +1,4 @@
-//! A lock is held by one client at a time, or by readers together.
+//! The law of locks: one client holds a lock at a time, or several readers hold it together.
 
 use alloc::collections::BTreeMap;
 use core::fmt;

@@ -1,5 +1,5 @@
-//! What a run has to obey, each law in a file of its own, checked after the run from what the
-//! clients recorded and what the ensemble holds in the end. Each law's tests break it.
+//! The laws that a run has to obey, each in a file of its own. They are checked after the run, from the
+//! records of the clients and the final state of the ensemble. Each law's tests break it.
 
 pub mod holds;
 pub mod orders;

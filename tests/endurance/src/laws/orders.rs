@@ -1,6 +1,6 @@
-//! The order of transactions is that of real time: a write that was asked for after another one was
-//! acknowledged, by whomever, has the greater zxid. So the zxids of each client's acknowledged
-//! writes grow, too.
+//! The law of order: transactions have the order of real time. A write that was requested after another
+//! one was acknowledged, to whichever client, has the greater zxid. So the zxids of each client's
+//! acknowledged writes grow, too.
 
 use core::time::Duration;
 

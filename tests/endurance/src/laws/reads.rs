@@ -1,6 +1,6 @@
-//! Reads never go back in time within a session: what was read or written, on whatever znode, has
-//! been seen together with all that was committed before it. And one version of a znode is the same
-//! to all.
+//! The law of reads: they never go back in time within a session. A session that has read or written on
+//! any znode has seen all that was committed before. And one version of a znode is the same for all
+//! clients.
 
 use alloc::collections::BTreeMap;
 use core::hash::{Hash as _, Hasher as _};

@@ -1,5 +1,5 @@
-//! Guarded writes stand in the order of their tokens, and each was written by the holder of its
-//! token.
+//! The law of guarded writes: they stand in the order of their tokens, and the holder of the token
+//! wrote each.
 
 use alloc::collections::BTreeMap;
 use core::fmt;

@@ -1,5 +1,5 @@
-//! A one-shot watch fires for the first change after the read that set it, once, and before its
-//! client sees that change; or it is lost, and its session with it.
+//! The law of one-shot watches: a watch fires once, for the first change after the read that set it,
+//! before its client sees that change; or it is lost together with its session.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use core::ops::Bound;

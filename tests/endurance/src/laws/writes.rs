@@ -1,6 +1,6 @@
-//! Each acknowledged write is there in the end, once, where its answer said, and in the order of
-//! its writer. A write whose outcome is unknown may be there, once. One that is known not to have
-//! happened is not there.
+//! The law of writes: each acknowledged write is there in the end, once, at the place that its answer
+//! named, and in the order of its writer. A write with an unknown outcome may be there, once. A write
+//! that is known not to have happened is not there.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use core::fmt;

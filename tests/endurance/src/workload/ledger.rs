@@ -1,4 +1,5 @@
-//! Two clients append to one ledger, each under the version that it knows: one of them is refused.
+//! Two clients that append to one ledger, each under the version that it knows, so that the server
+//! refuses one of them.
 //!
 //! A page is one znode, an entry one line of its data. Its version counts its lines.
 

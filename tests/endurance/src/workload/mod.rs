@@ -1,5 +1,5 @@
-//! The clients, and what they do all the time. One file for each kind; another kind is one more file
-//! and one more line in [`Crew::hire`].
+//! The clients, and their continuous work: one file for each kind. A further kind is one more file and
+//! one more line in [`Crew::hire`].
 
 mod flags;
 mod holder;

@@ -1,4 +1,5 @@
-//! A one-shot watch that is set again for ever, and reads beside it that must not overtake it.
+//! A client that sets a one-shot watch again for ever, and reads beside it; no read may overtake the
+//! watch.
 
 use core::future::{Future as _, poll_fn};
 use core::pin::Pin;

@@ -1,4 +1,4 @@
-//! Transactions: two znodes that are written together, and a mark for each time.
+//! Transactions: each writes two znodes together, and a mark for each time.
 
 use election_tokio::{Bytes, CreateMode, OperationOutcome, Stat, Version};
 

@@ -1,6 +1,6 @@
-//! A watch that stays, and what is read beside it: at first, now and then, and after each gap. The
-//! same client keeps a one-shot watch on the same path, which servers before 3.9 confuse with it
-//! (ZOOKEEPER-4466), or on one below it.
+//! A client with a persistent watch. It reads beside the watch: at first, now and then, and after each
+//! gap. The same client keeps a one-shot watch on the same path, which servers before 3.9 confuse with
+//! the persistent one (ZOOKEEPER-4466), or on a path below it.
 
 use core::future::{Future as _, poll_fn};
 use core::pin::pin;

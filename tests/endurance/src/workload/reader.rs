@@ -1,4 +1,4 @@
-//! Reads of what is written, on one znode after another.
+//! A client that reads what the others write, on one znode after another.
 
 use super::super::Record;
 use super::worker::Worker;

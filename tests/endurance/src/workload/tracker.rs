@@ -1,4 +1,4 @@
-//! What becomes of a client's connection.
+//! The states of a client's connection.
 
 use alloc::sync::Arc;
 use core::time::Duration;

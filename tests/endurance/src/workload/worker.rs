@@ -1,4 +1,4 @@
-//! What all workers share.
+//! The common part of all workers.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;

@@ -1,4 +1,4 @@
-//! What was read before a gap.
+//! The reads before a gap.
 
 use core::fmt;
 

@@ -1,10 +1,11 @@
-//! A watch that stays tells each change of what it watches once, in order, and before its client can
-//! read that change; after a gap, nothing that was read before it. It is lost with its session only.
+//! The law of persistent watches: such a watch reports each change once, in order, and before its
+//! client can read that change. After a gap it reports nothing that was read before the gap. It is lost
+//! only with its session.
 //!
-//! Servers count the changes of a znode: `version` those of its data, `cversion` those of its list
-//! of children. So it is known how many changes are to be told between two reads. A change that is
-//! told while a read is under way may be in its answer or behind it: each read leaves bounds for what
-//! the count was when the first change was told, and all reads up to a gap have to agree.
+//! Servers count the changes of a znode: `version` counts those of its data, `cversion` those of its
+//! list of children. So the law knows how many changes are to be reported between two reads. A change
+//! that is reported while a read is under way may be in its answer or behind it. So each read gives
+//! bounds for the count at the first reported change, and all reads up to a gap have to agree.
 
 mod before;
 mod tale;

@@ -1,4 +1,4 @@
-//! What was told and read of one aspect of one znode, between two gaps.
+//! The changes and reads of one aspect of one znode, between two gaps.
 
 use election_tokio::watch::EventType;
 
