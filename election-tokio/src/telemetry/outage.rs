@@ -68,9 +68,8 @@ impl Outage {
         if lasted < self.shortest {
             return;
         }
-        let is_first = self.told.is_none();
         let told = self.told.get_or_insert_with(|| Box::new(Told { at: now, kinds: Vec::new() }));
-        let is_due = is_first || now.saturating_since(told.at) >= PACE;
+        let is_due = now.saturating_since(told.at) >= PACE;
         let is_other = !told.kinds.contains(&kind) && told.kinds.len() < MOST_REASONS;
         if is_other {
             told.kinds.push(kind);

@@ -1,7 +1,7 @@
 //! Guarded writes look at the leadership where they are submitted, however long they waited.
 
 use core::pin::pin;
-use core::task::{Context, Waker};
+use core::task::{Context, Poll, Waker};
 
 use election_tokio::{
     Client, CreateMode, ErrorKind, LeaseGrade, Limits, OnLoss, TransactionError, WhileDisconnected,
@@ -68,8 +68,9 @@ async fn a_guarded_write_is_not_kept_for_the_next_connection() {
     server.cut();
     settle().await;
     assert!(leadership.is_valid(), "it is suspended");
-    let write = leadership.transaction().create(WRITTEN, "", CreateMode::Persistent).commit().await;
-    let Err(TransactionError::Request(error)) = write else {
+    let write = leadership.transaction().create(WRITTEN, "", CreateMode::Persistent).commit();
+    let write = pin!(write).poll(&mut Context::from_waker(Waker::noop()));
+    let Poll::Ready(Err(TransactionError::Request(error))) = write else {
         panic!("{write:?}");
     };
     assert_eq!(error.kind(), ErrorKind::NotConnected);
