@@ -47,7 +47,8 @@ fn owner(stranger: &mut RawClient, path: &str) -> Result<i64, TestFailure> {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_stranger_closes_the_session_of_a_leader() -> TestResult {
     let server = Options::new().start_server()?;
-    let ann = Client::builder(&server.connect_string()).session_timeout(LASTING);
+    let proxy = Proxy::to(server.addr())?;
+    let ann = Client::builder(&proxy.connect_string()).session_timeout(LASTING);
     let client = ann.auth("digest", b"ann:secret").connect().await?;
     let (mut nomination, path) = stand(&client)?;
     let leadership = leads(&mut nomination).await?;
@@ -59,8 +60,11 @@ async fn a_stranger_closes_the_session_of_a_leader() -> TestResult {
     if let Ok(owner) = owner(&mut stranger, &candidate) {
         assert_eq!(owner, id.get());
     }
+    // So that the leader's client does not take its session back before the stranger has closed it.
+    proxy.refuse();
     let taken = RawClient::resume(server.addr(), &RawSession::by_id_alone(id.get(), LASTING))?;
     taken.close()?;
+    proxy.accept()?;
     assert_eq!(soon("the leader is told", leadership.lost()).await?, LostReason::SessionExpired);
     Ok(())
 }
