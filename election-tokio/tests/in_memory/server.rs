@@ -154,7 +154,7 @@ impl Server {
         values.next().expect("it counts watches").parse().expect("a number")
     }
 
-    /// Deletes a znode and tells nobody, as servers do whose watchers may not read it.
+    /// Deletes a znode without an event, as a server does if the watcher may not read it.
     pub(crate) fn delete_silently(&self, path: &str) {
         let raw = self.raw();
         self.state().events = Events::Withheld;
@@ -239,7 +239,7 @@ impl Server {
         }
     }
 
-    /// Has the server do what is due, as long as there is somebody to be told.
+    /// Has the server do what is due, as long as a connection waits for it.
     async fn tick(&self) {
         loop {
             let next = self.state().next_tick();

@@ -8,7 +8,7 @@ use zk_session::{ProbeAnswer, SaslFailure, WatchMode};
 /// One thing that happens.
 #[derive(Clone, Debug)]
 pub(crate) enum Happening {
-    /// From the caller, who may be refused.
+    /// From the caller; the session may refuse it.
     Ask(Ask),
     Wait {
         millis: u64,
