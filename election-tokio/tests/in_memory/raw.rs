@@ -16,7 +16,7 @@ use crate::server::Server;
 /// Longer than any test takes.
 const TIMEOUT: Duration = Duration::from_secs(1_000_000);
 
-/// A session whose frames this writes by hand. It is closed when this is dropped.
+/// A session with frames written by hand. Dropping it closes the session.
 #[derive(Debug)]
 pub(crate) struct RawSession {
     server: Server,

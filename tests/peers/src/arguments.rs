@@ -17,7 +17,7 @@ pub(crate) enum Extent {
 pub(crate) struct Arguments {
     pub(crate) extent: Extent,
     pub(crate) rounds: usize,
-    /// The measures whose name begins with it; all, if none.
+    /// Runs the measures that have this prefix; all, if it is not given.
     pub(crate) only: Option<String>,
     pub(crate) svg: Option<PathBuf>,
 }

@@ -13,7 +13,7 @@ use crate::outcome::{Outcome, failed};
 /// Longer than any order takes.
 const BOUND: Duration = Duration::from_secs(180);
 
-/// A command whose process is killed once this one has ended.
+/// Makes a command; its process is killed once this one has ended.
 pub(crate) fn ending_with_us(program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new("setpriv");
     command.args(["--pdeathsig", "KILL", "--"]).arg(program);

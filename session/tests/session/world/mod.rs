@@ -231,7 +231,7 @@ impl World {
         self.probed = None;
     }
 
-    /// Closes the session, whose transport is closed before the server has answered.
+    /// Closes the session; its transport is closed before the server has answered.
     fn end(&mut self) {
         self.session.close(self.now);
         self.settle();

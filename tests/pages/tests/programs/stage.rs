@@ -20,7 +20,7 @@ pub(crate) const PASSWORD: &str = "secret";
 const BOUND: Duration = Duration::from_secs(60);
 /// How long a program that does not end is watched.
 const LOOK: Duration = Duration::from_secs(2);
-/// Pages whose programs watch, or wait for other processes, and so may go on for ever.
+/// Pages with programs that watch, or wait for other processes, and so may go on for ever.
 const GOING_ON: [&str; 6] = [
     "docs/barrier.md",
     "docs/configuration.md",

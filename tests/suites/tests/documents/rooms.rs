@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::links::pages;
 use crate::{Page, sources, top};
 
-/// The folder of each package whose tests and programs pages name.
+/// The folders of the packages that have the tests and programs named on pages.
 const FOLDERS: [(&str, &str); 13] = [
     ("zk-jute", "jute"),
     ("zk-session", "session"),
