@@ -69,7 +69,8 @@ mod tests {
     #[test]
     fn inputs_are_told_from_callers_that_submit() {
         let inputs = Inputs::of(Waker::noop());
-        assert!(inputs.are_of(Waker::noop()) && !inputs.are_of(inputs.waker()));
+        // Not `Waker::noop()` again: each unit of code may have a table of its own for it.
+        assert!(inputs.are_of(inputs.driver()) && !inputs.are_of(inputs.waker()));
         assert!(inputs.take(), "none was asked yet");
         assert!(!inputs.take());
         inputs.driver().wake_by_ref();
