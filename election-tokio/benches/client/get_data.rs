@@ -14,6 +14,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream};
 use crate::load::{self, Cost, Raw, WINDOW};
 use crate::measure::{micros, quantile};
 use crate::responder::{Conversation, Responder};
+use crate::tokio_socket;
 
 const ROUNDS: usize = 5;
 const PIPELINED: usize = 2000 * WINDOW;
@@ -139,6 +140,11 @@ impl Row {
 
     #[expect(clippy::print_stdout, reason = "it is what the program is for")]
     fn print(&mut self, name: &str) {
+        if self.pipelined.is_empty() {
+            let p50 = micros(quantile(&mut self.one_at_a_time, 0.5));
+            println!("{name:24} {:>12} {:>12} {p50:>16.2}", "–", "–");
+            return;
+        }
         // `Cost` is per thousand requests.
         let wall = micros(quantile(&mut self.pipelined, 0.5)) / 1000.0;
         let cpu = micros(quantile(&mut self.cpu, 0.5)) / 1000.0;
@@ -154,9 +160,14 @@ async fn table_of(rounds: usize, pipelined: usize, one_at_a_time: usize) -> Outc
     let mut raw = Raw::connect(responder.port)?;
     let tcp = connect(responder.port).await?;
     let memory = Client::builder("in-memory").connector(InMemory).connect().await?;
-    let [mut raw_row, mut tcp_row, mut memory_row] = <[Row; 3]>::default();
+    let [mut raw_row, mut socket_row, mut behind_row] = <[Row; 3]>::default();
+    let [mut tcp_row, mut memory_row] = <[Row; 2]>::default();
     for _ in 0..rounds {
         raw_row.add(raw.pipelined(pipelined)?, raw.one_at_a_time(one_at_a_time)?);
+        let socket = Raw::connect(responder.port)?;
+        socket_row.one_at_a_time.push(tokio_socket::in_its_task(socket, one_at_a_time).await?);
+        let socket = Raw::connect(responder.port)?;
+        behind_row.one_at_a_time.push(tokio_socket::behind_a_task(socket, one_at_a_time).await?);
         for (client, row) in [(&tcp, &mut tcp_row), (&memory, &mut memory_row)] {
             let cost = client_pipelined(client, pipelined).await?;
             row.add(cost, client_one_at_a_time(client, one_at_a_time).await);
@@ -167,6 +178,8 @@ async fn table_of(rounds: usize, pipelined: usize, one_at_a_time: usize) -> Outc
         "getData, 100 bytes", "256 ops/s", "cpu µs/op", "one, p50 µs"
     );
     raw_row.print("raw socket");
+    socket_row.print("tokio's socket");
+    behind_row.print("– behind a task");
     tcp_row.print("Client, TCP");
     memory_row.print("Client, in memory (1)");
     println!("(1) with the cost of the responder, which runs on the same thread");

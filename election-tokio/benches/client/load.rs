@@ -75,6 +75,12 @@ impl Raw {
         Ok(Self { stream, window: request.repeat(WINDOW), answers: vec![0; ANSWER * WINDOW] })
     }
 
+    /// Returns the connection, and a request.
+    pub(crate) fn into_parts(mut self) -> (TcpStream, Vec<u8>) {
+        self.window.truncate(self.window.len() / WINDOW);
+        (self.stream, self.window)
+    }
+
     /// [`WINDOW`] requests in one write, and so on.
     pub(crate) fn pipelined(&mut self, requests: usize) -> io::Result<Cost> {
         let (started, cpu) = (Instant::now(), cpu_time()?);

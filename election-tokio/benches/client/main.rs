@@ -7,6 +7,7 @@ mod measure;
 mod memory;
 mod responder;
 mod take_over;
+mod tokio_socket;
 
 use get_data::Outcome;
 
@@ -20,7 +21,9 @@ serve                        the responder alone; prints its port
 pipelined PORT COUNT         getData, 256 in flight, and nothing else: for callgrind
 unordered PORT COUNT         the same, by one task with a `FuturesUnordered`
 one PORT COUNT               the same, one at a time, in a task
-one-in-main PORT COUNT       the same, one at a time, in `block_on`";
+one-in-main PORT COUNT       the same, one at a time, in `block_on`
+socket PORT COUNT            the same by a bare socket of tokio's, one at a time, in a task
+socket-behind-task PORT COUNT  the same, in a task beside the one that has the socket";
 
 #[expect(clippy::print_stdout, reason = "it is what the program is for")]
 fn main() -> Outcome<()> {
@@ -31,6 +34,16 @@ fn main() -> Outcome<()> {
         [] | ["get-data"] => runtime.block_on(get_data::table()),
         // `cargo test --benches` says so.
         ["--test", ..] => runtime.block_on(get_data::smoke()),
+        [load @ ("socket" | "socket-behind-task"), port, count] => {
+            let (raw, count) = (load::Raw::connect(port.parse()?)?, count.parse()?);
+            runtime.block_on(async {
+                match *load {
+                    "socket" => tokio_socket::in_its_task(raw, count).await,
+                    _ => tokio_socket::behind_a_task(raw, count).await,
+                }
+            })?;
+            Ok(())
+        }
         [load @ ("pipelined" | "unordered" | "one" | "one-in-main"), port, count] => {
             let (port, count) = (port.parse()?, count.parse()?);
             runtime.block_on(async {

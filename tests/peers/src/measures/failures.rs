@@ -12,8 +12,9 @@ use crate::server::{Ensemble, Server};
 use crate::table::Row;
 
 const SESSION_TIMEOUT: Duration = Duration::from_secs(6);
-/// What is asked before the server fails.
-const BEFORE: Duration = Duration::from_millis(700);
+/// The age of the connection when its server fails. A client of ours dials another server at once if
+/// the connection was older than the bound of its backoff, a second.
+const BEFORE: Duration = Duration::from_secs(2);
 /// Until a server knows what happened meanwhile.
 const AFTER: Duration = Duration::from_secs(2);
 /// How often a client may connect until it is a follower that it comes to.
