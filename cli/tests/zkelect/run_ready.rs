@@ -29,8 +29,8 @@ async fn what_a_command_says_when_it_has_taken_over_is_seen_by_others() {
         let (folder, servers) = (Folder::new("ready"), servers("ready"));
         let script = format!(
             r#"ls /proc/self/fd | tr '\n' ' ' >"$LOG.fds"; echo "fd $ZKELECT_READY_FD" >>"$LOG"
-            echo 10.0.0.5:8080 >&{number}
-            trap 'echo draining >&{number}' USR1; while :; do sleep 0.02; done"#
+            trap 'echo draining >&{number}' USR1; echo 10.0.0.5:8080 >&{number}
+            while :; do sleep 0.02; done"#
         );
         let options = ["--ready-fd", number];
         let plan = Plan { servers: &servers, id: "a", options: &options, script: &script };
