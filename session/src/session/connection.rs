@@ -58,21 +58,29 @@ impl<R, W: Clone> Session<R, W> {
     /// to try every server more than once within the life of the session: a server that accepts and
     /// then says nothing, as a starting one may, must not cost the session.
     ///
-    /// Without a session there is nothing to lose, so the bound doubles with each round of all
-    /// servers that came to nothing. Otherwise the session would never begin where every attempt
-    /// takes longer than its share: because of slow name servers, or of many round trips.
+    /// Without a session there is nothing to lose, and [patience](Self::patience) counts.
     pub(super) fn attempt_timeout(&self) -> Duration {
-        let share = |timeout: Duration| {
-            let share = timeout / self.servers.count().get() / 3;
-            share.clamp(SHORTEST_ATTEMPT, LONGEST_ATTEMPT)
-        };
         match self.identity.granted() {
-            Some(granted) => share(granted.timeout),
-            None => {
-                let doublings = self.round().min(MOST_DOUBLINGS);
-                (share(self.config.session_timeout) * (1 << doublings)).min(MOST_PATIENCE)
-            }
+            Some(_) => self.share(),
+            None => self.patience(),
         }
+    }
+
+    /// Returns a bound that doubles with each round of all servers that came to nothing. Otherwise
+    /// the session would never begin where every attempt takes longer than its share: because of slow
+    /// name servers, or of many round trips.
+    pub(super) fn patience(&self) -> Duration {
+        (self.share() * (1 << self.round().min(MOST_DOUBLINGS))).min(MOST_PATIENCE)
+    }
+
+    /// Returns the share that a server has of the timeout.
+    fn share(&self) -> Duration {
+        let timeout = match self.identity.granted() {
+            Some(granted) => granted.timeout,
+            None => self.config.session_timeout,
+        };
+        let share = timeout / self.servers.count().get() / 3;
+        share.clamp(SHORTEST_ATTEMPT, LONGEST_ATTEMPT)
     }
 
     pub(super) fn send_handshake(&mut self) {
