@@ -33,7 +33,8 @@ pub trait SaslMechanism: fmt::Debug + Send + Sync + 'static {
 
 /// A step in progress. It may take its time, for example to ask a key distribution centre. The
 /// client drops it when the session gives the connection up: the whole exchange may take a third of
-/// the session timeout divided by the number of servers, and three seconds at most.
+/// the session timeout divided by the number of servers, and three seconds at most; twice as long in
+/// each round of all servers that came to nothing, up to twelve seconds.
 pub type SaslStepping = Pin<Box<dyn Future<Output = Result<SaslStep, SaslError>> + Send>>;
 
 /// The code that handles the server's answer to a token.

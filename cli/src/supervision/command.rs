@@ -90,7 +90,8 @@ impl GuardedCommand {
     pub(crate) fn start(task: &Task<'_>, valid_until: BootTime) -> io::Result<Self> {
         let (here, there) = UnixStream::pair()?;
         let mut guard = Command::new(SELF);
-        guard.arg0("zkelect").args(["guard", "--grace-ms", &task.grace.as_millis().to_string()]);
+        let grace = u64::try_from(task.grace.as_millis()).unwrap_or(u64::MAX);
+        guard.arg0("zkelect").args(["guard", "--grace-ms", &grace.to_string()]);
         if task.privileges == Privileges::MayGrow {
             guard.arg("--allow-new-privileges");
         }

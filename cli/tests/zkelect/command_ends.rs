@@ -113,6 +113,20 @@ fn a_command_that_does_not_heed_the_signal_is_killed_after_the_grace() {
     assert_eq!(run.names(), ["elected", "resigned", "ended"]);
 }
 
+/// More milliseconds than 64 bits hold.
+#[test]
+fn a_grace_may_be_as_long_as_can_be_written() {
+    let folder = Folder::new("long-grace");
+    let plan = Plan {
+        servers: &servers("long-grace"),
+        id: "a",
+        options: &["--once", "--grace", "18446744073709551615s"],
+        script: "exit 7",
+    };
+    let mut run = Run::start(&folder, &plan);
+    assert_eq!(run.ended().code(), Some(7), "{}", run.said());
+}
+
 #[test]
 fn a_command_that_does_not_exist_is_named() {
     let servers = servers("not-found");

@@ -4,17 +4,14 @@ use super::member::{MemberName, Members};
 use super::options::WhenUnderWay;
 use super::request::Request;
 use super::stage::{
-    Answer, Blocked, Entering, Gathering, Next, Others, Participant, ReadyWatch, Stage, Step, fail,
-    others_watched,
+    Answer, BAD_VERSION, Blocked, Entering, Gathering, NODE_EXISTS, Next, Others, Participant,
+    ReadyWatch, Stage, Step, fail, others_watched,
 };
 use super::told::{DoubleBarrierEnd, DoubleBarrierNotice};
 use crate::barrier::NO_NODE;
 use crate::event::{Change, Failure, Reply};
 use crate::id::Version;
 use crate::ticket::Ticket;
-
-const BAD_VERSION: i32 = -103;
-const NODE_EXISTS: i32 = -110;
 
 /// How often to create the node for one entry: another client may delete it again.
 const ROUNDS: u8 = 3;

@@ -3,9 +3,11 @@
 use super::member::Members;
 use super::request::Request;
 use super::stage::{
-    Answer, Entering, Gathering, List, Next, OwnWatch, Participant, ReadyWatch, Stage, fail,
+    Answer, BAD_VERSION, Entering, Gathering, List, NODE_EXISTS, Next, OwnWatch, Participant,
+    ReadyWatch, Stage, fail,
 };
 use super::told::{DoubleBarrierEnd, DoubleBarrierNotice};
+use crate::barrier::NO_NODE;
 use crate::event::{Change, Failure, Reply};
 use crate::id::SessionId;
 use crate::outcome::Cause;
@@ -84,7 +86,10 @@ impl Gathering {
             }
             (Request::Open, Ok(Reply::Committed(_))) => return inside(self.own),
             // It was opened before, or the entry is gone, or a round was ended: all is read anew.
-            (Request::Open, Err(Failure::Aborted { .. })) => *self = Self::NEW,
+            (
+                Request::Open,
+                Err(Failure::Aborted { code: BAD_VERSION | NODE_EXISTS | NO_NODE, .. }),
+            ) => *self = Self::NEW,
             _ => return fail(result),
         }
         Next::Stay(None)

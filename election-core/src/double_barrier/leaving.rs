@@ -4,8 +4,8 @@
 use super::member::{MemberName, Members, Range};
 use super::request::Request;
 use super::stage::{
-    Answer, Entry, Leaving, Next, Others, Patience, Ready, ReadyWatch, Sight, Stage, failure,
-    others_watched,
+    Answer, BAD_VERSION, Entry, Leaving, Next, Others, Patience, Ready, ReadyWatch, Sight, Stage,
+    failure, others_watched,
 };
 use super::told::DoubleBarrierEnd;
 use crate::barrier::NO_NODE;
@@ -124,12 +124,14 @@ impl Leaving {
                 return self.ready_stands(ticket, stat.token);
             }
             (Request::List, _) => {
-                let Some(members) = Members::listed(result, own) else { return fail(result) };
+                let Some(members) = Members::listed(result, own) else {
+                    return self.fail(request, result);
+                };
                 return self.listed(members.others, own);
             }
             (Request::WatchMember, _) => match others_watched(ticket, result) {
                 Some(watched) => self.others = watched,
-                None => return fail(result),
+                None => return self.fail(request, result),
             },
             (Request::ReadNode, Ok(Reply::Exists(stat))) => self.generation = Some(stat.version),
             (Request::ReadNode, Err(Failure::NoNode))
@@ -139,8 +141,10 @@ impl Leaving {
                 self.entry = Entry::Gone;
                 self.look_again();
             }
-            (Request::Close, Err(Failure::Aborted { .. })) => self.look_again(),
-            _ => return fail(result),
+            (Request::Close, Err(Failure::Aborted { code: BAD_VERSION | NO_NODE, .. })) => {
+                self.look_again();
+            }
+            _ => return self.fail(request, result),
         }
         Next::Stay(None)
     }
@@ -178,13 +182,21 @@ impl Leaving {
     const fn over(&self) -> Next {
         Next::Become(Stage::Ended(self.end), None)
     }
+
+    /// Makes the participant fail. It first deletes its entry, for which the others would wait as long
+    /// as this client lives; an entry that cannot be deleted goes with the session.
+    fn fail<R>(&self, request: Request, result: &Result<R, Failure>) -> Next {
+        let end = DoubleBarrierEnd::Failed(failure(result));
+        Next::Become(
+            match (request, self.entry) {
+                (Request::DeleteEntry, _) | (_, Entry::Gone) => Stage::Ended(end),
+                (_, Entry::Stands | Entry::Goes) => Stage::Leaving(Self::giving_up(end)),
+            },
+            None,
+        )
+    }
 }
 
 const fn lost(cause: Cause) -> Next {
     Next::Become(Stage::Ended(DoubleBarrierEnd::Lost(cause)), None)
-}
-
-/// The entry, if it stands, goes with the session.
-fn fail<R>(result: &Result<R, Failure>) -> Next {
-    Next::Become(Stage::Ended(DoubleBarrierEnd::Failed(failure(result))), None)
 }

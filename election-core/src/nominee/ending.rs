@@ -167,9 +167,10 @@ impl Nominee {
         Notice::Ended(end)
     }
 
-    /// Handles an answer to a cleanup. Any answer to the deletion of the nominee's candidate
-    /// settles it. If there may be others, a search goes on until a list shows none. A refused
-    /// request is sent again at the next look, or on the next connection.
+    /// Handles an answer to a cleanup. The deletion of the nominee's candidate settles it. If there
+    /// may be others, a search goes on until a list shows none. After a refusal, which may be over
+    /// some day, the search begins anew at the next look, or on the next connection: until then the
+    /// znode may be in the way of all others.
     pub(super) fn cleanup_answered(
         &mut self,
         session: SessionId,
@@ -180,7 +181,8 @@ impl Nominee {
             return;
         };
         *cleanup = match (core::mem::take(cleanup), result) {
-            (Cleanup::Nothing | Cleanup::Delete(_), _)
+            (Cleanup::Nothing, _)
+            | (Cleanup::Delete(_), Ok(Reply::Deleted) | Err(Failure::NoNode))
             | (Cleanup::Find(Find::List) | Cleanup::FindBelow(_), Err(Failure::NoNode)) => {
                 Cleanup::Nothing
             }
@@ -204,7 +206,8 @@ impl Nominee {
                 Cleanup::Find(Find::Barrier)
             }
             (
-                Cleanup::DeleteFound(_)
+                Cleanup::Delete(_)
+                | Cleanup::DeleteFound(_)
                 | Cleanup::Find(_)
                 | Cleanup::FindBelow(_)
                 | Cleanup::Inspect(_),

@@ -237,7 +237,8 @@ pub(super) enum Cleanup {
 pub(super) enum Find {
     Barrier,
     List,
-    /// The server refused to show it; it is asked again at the next look, and on the next connection.
+    /// The server refused to show or to delete it; it is asked again at the next look, and on the next
+    /// connection.
     Refused,
 }
 
@@ -308,8 +309,9 @@ impl Stage {
             Self::Standing(Standing { own, .. }) | Self::Leading(Leading { own, .. }) => {
                 Cleanup::Delete(ChildName::from(own))
             }
-            // The deletion of the leaving candidate has failed.
-            Self::Leaving(_) | Self::Evicted(_) | Self::Ended(_) => Cleanup::Nothing,
+            // The server has just refused to delete it.
+            Self::Leaving(_) => Cleanup::Find(Find::Refused),
+            Self::Evicted(_) | Self::Ended(_) => Cleanup::Nothing,
         }
     }
 

@@ -374,17 +374,6 @@ fn a_reply_of_another_kind_ends_the_nomination() {
     assert_eq!(script.asked, format!("delete {OWN}"));
 }
 
-/// The znode stays until the session ends, and the user is told that it was refused.
-#[test]
-fn a_deletion_that_is_refused_is_an_error() {
-    let mut script = Script::leading();
-    let output = script.nominee.withdraw();
-    script.ticket = output.command.map(|command| command.ticket);
-    script.answer(Err(Failure::Rejected(-102)));
-    assert_eq!(script.failure(), Some(NominationError::Rejected(-102)));
-    assert_eq!(script.asked, "");
-}
-
 #[test]
 fn a_ticket_is_displayed_by_incarnation_and_step() {
     let script = Script::created();

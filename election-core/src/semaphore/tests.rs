@@ -268,7 +268,7 @@ fn a_permit_that_is_lost_before_the_turn_has_gone_ends_it_then() {
     script.has_ended(LockEnd::Lost(Cause::LeaseLapsed));
 }
 
-/// A turn that stays would keep all others from theirs.
+/// A turn that stays would keep all others from theirs: it is owed until its deletion is permitted.
 #[test]
 fn a_turn_that_cannot_be_let_go_of_ends_it() {
     let mut script = Script::entering(SemaphoreOptions::new(ONE));
@@ -277,8 +277,15 @@ fn a_turn_that_cannot_be_let_go_of_ends_it() {
     script.answer(Err(Failure::NoAuth));
     script.has_ended(LockEnd::Failed(LockFailure::Rejected(-102)));
     assert_eq!(script.asked, format!("delete leases/{}", permit(5)));
-    assert_eq!(script.semaphore.phase(), Phase::CleaningUp);
     script.answer(Ok(Reply::Deleted));
+    assert_eq!(script.semaphore.phase(), Phase::CleaningUp);
+    script.feed(Event::Look);
+    script.answer(Ok(Reply::BarrierPassed));
+    script.list(&[&turn(3)]);
+    assert_eq!(script.asked, format!("delete locks/{}", turn(3)));
+    script.answer(Ok(Reply::Deleted));
+    script.answer(Ok(Reply::BarrierPassed));
+    script.list(&[]);
     assert_eq!(script.semaphore.phase(), Phase::Over);
 }
 

@@ -2,11 +2,13 @@
 
 use election_core::{
     Applied, Barrier, BarrierEnd, BarrierTask, Change, Children, DoubleBarrier, DoubleBarrierEnd,
-    DoubleBarrierNotice, DoubleBarrierOptions, DoubleBarrierState, Event, Output, Phase, Recipe,
-    Reply, SessionId, Ticket, Token,
+    DoubleBarrierNotice, DoubleBarrierOptions, DoubleBarrierState, Event, Failure, Output, Phase,
+    Recipe, Reply, SessionId, Ticket, Token,
 };
 
 use super::server::{Answer, Name, Request, id};
+
+const NO_AUTH: i32 = -102;
 
 /// What a client does with the barrier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -38,6 +40,14 @@ pub enum Link {
     Dead,
 }
 
+/// What a client may do at the barrier's node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Rights {
+    All,
+    NotToWrite,
+    NotToList,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Client {
     pub index: u8,
@@ -59,6 +69,7 @@ pub struct Client {
     pub in_doubt: Option<Request>,
     /// Of the barrier that a waiter has seen first.
     pub waits_for: Option<Token>,
+    pub rights: Rights,
 }
 
 impl Client {
@@ -79,6 +90,7 @@ impl Client {
             watches: Vec::new(),
             in_doubt: None,
             waits_for: None,
+            rights: Rights::All,
         }
     }
 
@@ -205,6 +217,21 @@ impl Client {
             self.in_doubt = Some(request);
         }
         self.feed(Event::Disconnected)
+    }
+
+    /// The refusal of a request that the client may not make.
+    pub fn refusal(&self, request: &Request) -> Option<Failure> {
+        match (self.rights, request) {
+            (Rights::NotToList, Request::List) => Some(Failure::NoAuth),
+            (Rights::NotToWrite, Request::Multi(changes)) => {
+                let writes = |part: &super::server::Change| {
+                    matches!(part, super::server::Change::Write(Name::Node, _))
+                };
+                let part = changes.iter().position(writes)?;
+                Some(Failure::Aborted { part, code: NO_AUTH })
+            }
+            _ => None,
+        }
     }
 
     pub fn failed(&self) -> bool {

@@ -20,6 +20,7 @@ const NO_FAULTS: Budget = Budget {
     lost_watches: 0,
     looks: 0,
     throttles: 0,
+    prohibitions: 0,
 };
 
 const fn of(participants: u32) -> DoubleBarrierOptions {
@@ -91,6 +92,15 @@ fn an_operator_deletes_an_entry() {
 fn a_watch_is_lost() {
     let budget = Budget { lost_watches: 1, throttles: 1, ..NO_FAULTS };
     explore("2 of 2, 1 watch lost, 1 throttle", World::double(2, of(2), budget).lagging(1));
+}
+
+/// A participant that may not open a round, or end one, or see the others, says so, and holds up no other.
+#[test]
+fn a_participant_loses_a_right() {
+    let budget = Budget { prohibitions: 1, ..NO_FAULTS };
+    explore("2 of 2, 1 prohibition", World::double(2, of(2), budget).lagging(1));
+    let budget = Budget { prohibitions: 2, ..NO_FAULTS };
+    explore("2 of 2, 2 prohibitions", World::double(2, of(2), budget).lagging(0));
 }
 
 #[test]

@@ -18,6 +18,7 @@ const NO_FAULTS: Budget = Budget {
     lost_watches: 0,
     looks: 0,
     throttles: 0,
+    prohibitions: 0,
 };
 
 fn set(token: i64) -> Tree {

@@ -1,5 +1,6 @@
 //! What may happen next, and how often it may go wrong.
 
+use super::client::Rights;
 use super::server::Name;
 
 /// How many faults a run may still contain.
@@ -16,6 +17,8 @@ pub struct Budget {
     pub lost_watches: u8,
     pub looks: u8,
     pub throttles: u8,
+    /// Rights that an operator takes from a client.
+    pub prohibitions: u8,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -39,5 +42,7 @@ pub enum Step {
     Deadline(usize),
     LoseWatch(usize, usize),
     Throttle(usize),
+    /// From here on the client may do no more than this says.
+    Forbid(usize, Rights),
     OperatorDeletes(Name),
 }

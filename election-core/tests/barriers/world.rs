@@ -5,7 +5,7 @@ use election_core::{
     DoubleBarrierState, Event, Failure, SessionId, Token, Watch,
 };
 
-use super::client::{Client, Link, Machine, Told, Wish};
+use super::client::{Client, Link, Machine, Rights, Told, Wish};
 use super::laws::Laws;
 use super::server::{Answer, Name, Request, Server, Tree, Znode};
 use super::step::{Budget, Step};
@@ -124,6 +124,11 @@ impl World {
         add(deadlines > 0 && is_standing, Step::Deadline(i));
         add(self.budget.looks > 0 && is_up, Step::Look(i));
         add(self.budget.throttles > 0 && is_up && client.request.is_some(), Step::Throttle(i));
+        for rights in [Rights::NotToWrite, Rights::NotToList] {
+            let is_double = matches!(client.machine, Machine::Double(_));
+            let prohibitions = self.budget.prohibitions;
+            add(prohibitions > 0 && is_double && is_standing, Step::Forbid(i, rights));
+        }
         if self.budget.lost_watches > 0 {
             steps.extend((0..client.watches.len()).map(|k| Step::LoseWatch(i, k)));
         }
@@ -220,6 +225,11 @@ impl World {
                 let answer = Answer::Failed(Failure::Throttled);
                 self.tell(i, |client| client.deliver(ticket, &answer));
             }
+            Step::Forbid(i, rights) => {
+                self.budget.prohibitions -= 1;
+                self.clients[i].rights = rights;
+                self.laws.left(i);
+            }
             Step::OperatorDeletes(name) => {
                 self.budget.deletions -= 1;
                 self.commit(None, &Request::Write(super::server::Change::Delete(name)));
@@ -239,7 +249,7 @@ impl World {
             Ok(None) => {}
             Err(fault) => self.laws.break_with(format!("{i}: {fault}")),
         }
-        if self.clients[i].failed() {
+        if self.clients[i].failed() && self.clients[i].rights == Rights::All {
             self.laws.break_with(format!("{i}: failed"));
         }
     }
@@ -247,6 +257,9 @@ impl World {
     fn execute(&mut self, i: usize) {
         let client = &mut self.clients[i];
         let (ticket, request) = client.request.take().expect("a request");
+        if let Some(refusal) = client.refusal(&request).filter(|_| client.session_lives) {
+            return self.tell(i, |client| client.deliver(ticket, &Answer::Failed(refusal)));
+        }
         if request.reads() {
             let answer = self.server.read(client.applied, &request);
             client.seen = client.applied;

@@ -61,7 +61,7 @@ pub struct Budget {
     pub looks: u8,
     /// Requests that a server has too much to do to look at.
     pub throttles: u8,
-    /// Lists that a server refuses.
+    /// Lists and deletions that a server refuses.
     pub refusals: u8,
     /// Processes that hand their session, and their nomination, to another one.
     pub handovers: u8,

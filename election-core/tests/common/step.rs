@@ -21,7 +21,7 @@ pub enum Step {
     Execute(usize, usize),
     /// The client's next request is not looked at, since its server has too much to do.
     Throttle(usize),
-    /// The client's next request, a list, is refused for want of permission.
+    /// The client's next request, a list or a deletion, is refused for want of permission.
     Refuse(usize),
     /// The next reply or change that the client's server has for it arrives.
     Hear(usize),
@@ -241,8 +241,10 @@ impl World {
         }
         let next = client.requests.front().filter(|_| up && lives && client.due.is_empty());
         offer(Step::Throttle(i), next.is_some() && budget.throttles > 0);
-        let lists = next.is_some_and(|(_, request)| *request == Request::List);
-        offer(Step::Refuse(i), lists && budget.refusals > 0);
+        let needs_permission =
+            |request: &Request| matches!(request, Request::List | Request::Delete(..));
+        let is_refusable = next.is_some_and(|(_, request)| needs_permission(request));
+        offer(Step::Refuse(i), is_refusable && budget.refusals > 0);
         let looks = budget.looks > 0 || self.is_asked(client) || self.has_missed_something(client);
         offer(Step::Look(i), up && looks);
     }
@@ -271,7 +273,7 @@ impl World {
     }
 
     /// Whether the client waits for a look: for an event that was dropped, or a request that was
-    /// not looked at, or a search that was refused; or as a follower that has no watch on its own
+    /// not looked at, or a search or a deletion that was refused; or as a follower that has no watch on its own
     /// candidate yet, which an operator has deleted.
     pub fn has_missed_something(&self, client: &Client) -> bool {
         if !self.is_quiet(client) {

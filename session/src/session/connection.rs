@@ -28,8 +28,15 @@ const LONGEST_SET_WATCHES: usize = 128 * 1024;
 /// With many servers, a fair share of a short timeout would be too short for each of them.
 const SHORTEST_ATTEMPT: Duration = Duration::from_millis(100);
 
-/// A server that takes longer counts as absent.
+/// A server that takes longer counts as absent, as long as there is a session to lose.
 const LONGEST_ATTEMPT: Duration = Duration::from_secs(3);
+
+/// Without a session the patience grows up to this. The system's resolver waits for five seconds, by
+/// default, before it asks the next name server.
+const MOST_PATIENCE: Duration = Duration::from_secs(12);
+
+/// More doublings make even the shortest attempt longer than the most patience.
+const MOST_DOUBLINGS: u32 = 7;
 
 /// Servers send 36 or 37 bytes. A shorter frame is no answer to a handshake, although its first
 /// bytes may read as a refusal.
@@ -50,7 +57,24 @@ impl<R, W: Clone> Session<R, W> {
     /// Returns the bound on opening the transport, and again on the handshake. It is short enough
     /// to try every server more than once within the life of the session: a server that accepts and
     /// then says nothing, as a starting one may, must not cost the session.
+    ///
+    /// Without a session there is nothing to lose, and [patience](Self::patience) counts.
     pub(super) fn attempt_timeout(&self) -> Duration {
+        match self.identity.granted() {
+            Some(_) => self.share(),
+            None => self.patience(),
+        }
+    }
+
+    /// Returns a bound that doubles with each round of all servers that came to nothing. Otherwise
+    /// the session would never begin where every attempt takes longer than its share: because of slow
+    /// name servers, or of many round trips.
+    pub(super) fn patience(&self) -> Duration {
+        (self.share() * (1 << self.round().min(MOST_DOUBLINGS))).min(MOST_PATIENCE)
+    }
+
+    /// Returns the share that a server has of the timeout.
+    fn share(&self) -> Duration {
         let timeout = match self.identity.granted() {
             Some(granted) => granted.timeout,
             None => self.config.session_timeout,

@@ -51,7 +51,8 @@ impl<R, W: Clone> Session<R, W> {
         server: ServerIndex,
         accepted: AcceptedHandshake,
     ) {
-        let give_up_at = now + self.attempt_timeout();
+        // The server is there, so the exchange is worth the wait: a mechanism may ask a slow third party.
+        let give_up_at = now + self.patience();
         let turn = Turn::Mechanism;
         self.state = State::Authenticating(Authenticating { server, accepted, give_up_at, turn });
         self.challenge = Some(SaslChallenge::Begin(server));

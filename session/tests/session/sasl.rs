@@ -161,6 +161,23 @@ fn an_exchange_that_takes_too_long_costs_the_connection() {
     }
 }
 
+/// A key distribution centre that always takes longer than the share of a server is waited for in the
+/// end.
+#[test]
+fn an_exchange_may_take_longer_with_each_round_that_came_to_nothing() {
+    let mut lab = lab();
+    let mut lasted = Vec::new();
+    for _ in 0..2 {
+        begin(&mut lab);
+        let began = lab.now;
+        while lab.events().is_empty() {
+            lab.pass(1000);
+        }
+        lasted.push(lab.now.saturating_since(began).as_secs());
+    }
+    assert_eq!(lasted, [2, 4]);
+}
+
 #[test]
 fn an_answer_that_is_not_awaited_is_ignored() {
     let mut lab = lab();

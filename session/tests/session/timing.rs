@@ -117,6 +117,38 @@ fn an_attempt_to_connect_is_given_up_after_its_share_of_the_timeout() {
     );
 }
 
+/// Name servers may be slow, and TLS takes round trips: before the first session the attempts last
+/// longer with each round, so a transport that takes longer than its share is opened in the end.
+#[test]
+fn without_a_session_attempts_last_longer_with_each_round_that_came_to_nothing() {
+    let mut lab = Lab::with(2, |_| ());
+    let mut lasted = Vec::new();
+    for _ in 0..12 {
+        lab.wanted_server();
+        let began = lab.now;
+        lab.now = lab.session.poll_timeout().expect("an attempt has an end");
+        lasted.push(lab.now.saturating_since(began).as_secs());
+        lab.tick();
+    }
+    assert_eq!(lasted, [1, 1, 2, 2, 4, 4, 8, 8, 12, 12, 12, 12]);
+}
+
+/// It is made again by the next server, if there is one that answers.
+#[test]
+fn with_a_session_no_attempt_lasts_longer_than_its_share() {
+    let mut lab = Lab::with(2, |_| ());
+    lab.connect();
+    lab.close_by_server();
+    while lab.session.ended().is_none() {
+        if let Some(TransportCommand::Connect(_)) = lab.session.poll_transport() {
+            let due = lab.session.poll_timeout().expect("an attempt has an end");
+            assert!(due.saturating_since(lab.now) <= Duration::from_secs(1));
+        }
+        lab.now = lab.session.poll_timeout().unwrap_or(lab.now);
+        lab.tick();
+    }
+}
+
 /// A timeout of nothing is legal to ask for: the server grants its least.
 #[test]
 fn an_attempt_lasts_a_while_even_if_no_timeout_is_asked_for() {

@@ -74,7 +74,7 @@ fn a_cleanup_goes_with_the_session() {
     }
 }
 
-/// A throttled server has not looked at the request; a refusal is final.
+/// A throttled server has not looked at the request.
 #[test]
 fn a_throttled_cleanup_is_asked_for_again_at_the_next_look() {
     let mut script = Script::verified();
@@ -84,8 +84,38 @@ fn a_throttled_cleanup_is_asked_for_again_at_the_next_look() {
     assert!(script.owes_cleanup() && script.nominee.waits_for_look());
     script.feed(Event::Look);
     assert_eq!(script.asked, format!("delete {OWN}"));
-    script.answer(Err(Failure::NoAuth));
+    script.answer(Ok(Reply::Deleted));
     assert!(!script.owes_cleanup() && !script.nominee.waits_for_look());
+}
+
+/// An access list may be restored, and an identity be presented on the next connection. Until then the
+/// candidate would be in the way of all others, as long as the session lives.
+#[test]
+fn a_deletion_that_is_refused_is_owed_until_it_is_permitted() {
+    for refusal in [Failure::NoAuth, Failure::Rejected(-1)] {
+        let mut script = Script::leading();
+        let output = script.nominee.withdraw();
+        script.ticket = output.command.map(|command| command.ticket);
+        script.answer(Err(refusal));
+        assert!(script.failure().is_some(), "the user is told at once");
+        for event in [Event::Look, Event::Connected { session: SESSION }] {
+            assert_eq!(script.asked, "", "not at once");
+            assert!(script.owes_cleanup());
+            script.feed(event);
+            assert_eq!(script.asked, "barrier");
+            script.answer(Ok(Reply::BarrierPassed));
+            script.list(&[OTHER, OWN]);
+            assert_eq!(script.asked, format!("delete {OWN}"));
+            script.answer(Err(refusal));
+        }
+        script.feed(Event::Look);
+        script.answer(Ok(Reply::BarrierPassed));
+        script.list(&[OTHER, OWN]);
+        script.answer(Ok(Reply::Deleted));
+        script.answer(Ok(Reply::BarrierPassed));
+        script.list(&[OTHER]);
+        assert!(!script.owes_cleanup());
+    }
 }
 
 /// It may have created a candidate, and may not see whether.
