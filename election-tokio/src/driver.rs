@@ -3,6 +3,7 @@
 mod alarm;
 mod frames;
 mod inputs;
+mod link;
 mod lookup;
 mod outputs;
 mod probe;
@@ -25,10 +26,11 @@ use crate::hub::{Hub, Shared, Unlocked};
 use crate::sasl::{Exchange, SaslError, SaslMechanism};
 use crate::source::ServerSource;
 use crate::telemetry::metrics;
-use crate::transport::{Connector, Transport};
+use crate::transport::Connector;
 use alarm::Alarm;
-use frames::{BATCH, count, poll_frames};
+use frames::{BATCH, count};
 use inputs::Inputs;
+use link::{Arrived, Link};
 use lookup::ServerLookup;
 use outputs::Outputs;
 use probe::Probe;
@@ -45,7 +47,8 @@ pub(crate) struct Driver {
     alarm: Alarm,
     /// What it is woken for, once it was polled.
     inputs: Option<Inputs>,
-    /// When the driver was woken, or looked again: its clock is read once for all that it does then.
+    /// When the driver was woken, or looked again: it reads its clock once for all that it does then,
+    /// after it has read from the transport.
     now: Reading,
     /// Frames that have come in, and go to the session before anything else.
     frames: Vec<Frames>,
@@ -57,14 +60,6 @@ pub(crate) struct Driver {
 pub(crate) struct Dialer {
     pub(crate) connector: Arc<dyn Connector>,
     pub(crate) sasl: Option<Arc<dyn SaslMechanism>>,
-}
-
-type Opening = Pin<Box<dyn Future<Output = io::Result<Box<dyn Transport>>> + Send>>;
-
-enum Link {
-    Down,
-    Opening(Opening),
-    Up(Box<Framing>),
 }
 
 /// Whether a part of the driver did something, so that all parts are polled again. Outputs are
@@ -130,28 +125,26 @@ impl Driver {
         }
     }
 
-    fn poll_link(&mut self, cx: &mut Context<'_>) -> Progress {
-        match &mut self.link {
-            Link::Down => Progress::None,
-            Link::Opening(opening) => match opening.as_mut().poll(cx) {
-                Poll::Pending => Progress::None,
-                Poll::Ready(Ok(transport)) => {
-                    let framing = framed(transport, self.shared.max_reply);
-                    self.link = Link::Up(Box::new(framing));
-                    self.slack.was_taken(cx);
-                    self.drive(|hub, now| hub.host.handle_opened(now));
-                    Progress::Some
-                }
-                Poll::Ready(Err(error)) => self.link_failed(Some(error)),
-            },
-            Link::Up(framing) => {
-                let end = poll_frames(framing, &mut self.frames, cx);
+    fn handle_arrived(&mut self, cx: &mut Context<'_>, arrived: Arrived) -> Progress {
+        match arrived {
+            Arrived::Nothing => Progress::None,
+            Arrived::Transport(Ok(transport)) => {
+                let framing = framed(transport, self.shared.max_reply);
+                self.link = Link::Up(Box::new(framing));
+                self.slack.was_taken(cx);
+                self.drive(|hub, now| hub.host.handle_opened(now));
+                Progress::Some
+            }
+            Arrived::Transport(Err(error)) => self.link_failed(Some(error)),
+            Arrived::Frames(end) => {
                 // The transport wakes the driver for more, unless it was not polled to the end.
                 let progress =
                     if count(&self.frames) < BATCH { Progress::None } else { Progress::Some };
                 if !self.frames.is_empty() {
                     self.slack.was_used();
-                    if FrameCodec::is_large(framing) {
+                    if let Link::Up(framing) = &self.link
+                        && FrameCodec::is_large(framing)
+                    {
                         self.slack.was_taken(cx);
                     }
                     metrics::received(&self.frames);
@@ -390,11 +383,14 @@ impl Driver {
     fn poll_all(&mut self, inputs: &Inputs) -> Poll<()> {
         let cx = &mut Context::from_waker(inputs.waker());
         loop {
+            let arrived = self.link.poll(&mut self.frames, cx);
+            // After the read: an answer may have come until then, although the process has stood still
+            // for long. A heartbeat proves an earlier one by being sent long enough after its answer.
             self.now = self.shared.clock.read();
             // What has come in first: after a pause it may show that the connection is alive. That the
             // lease has lapsed meanwhile is noticed all the same, before it is taken in.
             let progress = [
-                self.poll_link(cx),
+                self.handle_arrived(cx, arrived),
                 self.poll_clock(cx),
                 self.poll_exchange(cx),
                 self.poll_lookup(cx),
