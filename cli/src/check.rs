@@ -4,6 +4,7 @@ mod candidates;
 mod ensemble;
 mod four_letter;
 mod node;
+mod path;
 mod report;
 mod server;
 mod write;

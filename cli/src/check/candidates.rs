@@ -3,7 +3,7 @@
 use election_tokio::format::Child;
 use election_tokio::{Candidate, Client, Format, SessionId};
 
-use super::node::child;
+use super::path::child;
 use super::report::Finding;
 use crate::args::FormatName;
 use crate::candidate::Shown;

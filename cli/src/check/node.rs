@@ -8,6 +8,7 @@ use election_tokio::{
 use tokio::time::timeout;
 
 use super::candidates;
+use super::path::{child, parent};
 use super::report::{Finding, no_answer};
 use crate::args::FormatName;
 
@@ -127,17 +128,6 @@ async fn missing(client: &Client, path: &str) -> Option<Vec<String>> {
         }
     }
     Some(missing)
-}
-
-pub(super) fn child(path: &str, name: &str) -> String {
-    if path == "/" { format!("/{name}") } else { format!("{path}/{name}") }
-}
-
-fn parent(path: &str) -> &str {
-    match path.rsplit_once('/') {
-        Some((parent, _)) if !parent.is_empty() => parent,
-        _ => "/",
-    }
 }
 
 fn forbidden(step: &'static str, path: &str, operation: OpCode) -> Finding {
