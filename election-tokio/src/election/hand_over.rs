@@ -17,7 +17,7 @@ use super::status::LostReason;
 use super::step_down_request::{StepDownRequestError, StepDownRequested, StepDownRequests};
 use super::verdict::VerifyError;
 use super::{Election, ElectionError};
-use crate::client::{CreateMode, TransactionError};
+use crate::client::{CreateMode, Obstacle, TransactionError};
 use crate::error::Error;
 use crate::path::child_path;
 
@@ -153,9 +153,10 @@ impl Election {
                     let _changed = changed.await;
                 }
                 Ok(_) => return,
-                // It was sent, and the reply was lost; the next one waits for a connection.
-                Err(error) if error.is_connection_loss() => {}
-                Err(_) => return pending().await,
+                Err(error) => match Obstacle::of(&error) {
+                    Some(obstacle) => self.client.pass(obstacle).await,
+                    None => return pending().await,
+                },
             }
         }
     }

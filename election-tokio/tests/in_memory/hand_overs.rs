@@ -148,6 +148,37 @@ async fn a_candidate_that_is_evicted_ends_the_question_for_it() {
     assert!(leadership.is_valid(), "it leads on");
 }
 
+/// Whichever request of the client is lost with the connection.
+#[tokio::test(start_paused = true)]
+async fn a_candidate_that_goes_is_missed_over_no_lost_connection() {
+    let mut told = 0;
+    for frames in 0..30 {
+        let server = Server::new();
+        let (mut queue, _leadership) = queue(&server, &[WhenAsked::StandsBehind; 3]).await;
+        let to = tokens(&queue[0].0).await[2];
+        let operator = server.client().await.election(ELECTION);
+        server.read_only_next(frames);
+        let asking =
+            tokio::spawn(async move { operator.hand_over(to, "ops", "", 10 * WITHIN).await });
+        settle().await;
+        server.refuse();
+        server.cut();
+        server.read_freely();
+        settle().await;
+        server.accept();
+        let (_, last) = queue.pop().unwrap();
+        last.withdraw().await.unwrap();
+        let asked = tokio::time::timeout(WITHIN, asking).await.expect("it is told").unwrap();
+        match asked {
+            Err(HandOverError::CandidateGone { token, .. }) if token == to => told += 1,
+            // The connection was lost before the leader was asked.
+            Err(HandOverError::Request(_) | HandOverError::NoCandidate(_)) => {}
+            other => panic!("cut after {frames}: {other:?}"),
+        }
+    }
+    assert!(told > 10, "of 30 questions {told} were on their way");
+}
+
 /// The nominees ahead look at the mark of the second one, and the first one's is gone.
 #[tokio::test(start_paused = true)]
 async fn a_hand_over_that_was_given_up_is_replaced_by_the_next() {
