@@ -44,6 +44,11 @@ impl Shown {
         &self.znode
     }
 
+    /// Returns whether both candidates are of one session, and so of one process.
+    pub(crate) fn is_of_session_of(&self, other: &Self) -> bool {
+        self.session == other.session
+    }
+
     /// Returns whether a text from `zkelect list` means this candidate.
     pub(crate) fn is_called(&self, name: &str) -> bool {
         self.znode == name || self.id.as_deref() == Some(name)

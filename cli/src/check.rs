@@ -1,8 +1,10 @@
 //! `zkelect check`: finds problems of the connection to the servers, and of the permissions there.
 
+mod candidates;
 mod ensemble;
 mod four_letter;
 mod node;
+mod path;
 mod report;
 mod server;
 mod write;
@@ -10,7 +12,7 @@ mod write;
 use core::time::Duration;
 
 use election_tokio::source::ConnectString;
-use election_tokio::{Client, ConnectError, ElectionError};
+use election_tokio::{Client, ConnectError};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
@@ -25,8 +27,7 @@ use server::{Examined, Way};
 /// Reports what each step has found.
 pub(crate) async fn check(args: CheckArgs) -> Result<Exit, Failure> {
     if let Some(path) = &args.election {
-        connection::check_path(path)
-            .map_err(|error| ElectionError::InvalidPath { path: path.clone(), error })?;
+        connection::check_election(path, &args.servers.servers)?;
     }
     let mut signals = Signals::new().map_err(Failure::system("signals cannot be handled"))?;
     tokio::select! {
@@ -64,7 +65,8 @@ async fn all(args: &CheckArgs) -> Result<Exit, Failure> {
             report.add(finding)?;
         }
         if let (Some(path), true) = (&args.election, is_there) {
-            for finding in node::findings(client, path, bound).await {
+            let election = (path.as_str(), args.format.0);
+            for finding in node::findings(client, election, bound).await {
                 report.add(finding)?;
             }
         }

@@ -3,8 +3,8 @@
 use core::time::Duration;
 
 use election_tokio::{
-    Client, ClientBuilder, ConnectError, ConnectionState, ErrorKind, NoMoreUpdates, SessionEnd,
-    SessionId, Updates, ZnodePath, error::PathError,
+    Client, ClientBuilder, ConnectError, ConnectionState, ElectionError, ErrorKind, NoMoreUpdates,
+    SessionEnd, SessionId, Updates, ZnodePath, error::PathError,
 };
 
 use crate::args::Servers;
@@ -14,6 +14,13 @@ use crate::failure::Failure;
 /// Checks, without a server, that an election or a lock can have this path.
 pub(crate) fn check_path(path: &str) -> Result<(), PathError> {
     path.parse::<ZnodePath>().map(drop)
+}
+
+/// Checks, without a server, that an election of a client of these servers can have this path.
+pub(crate) fn check_election(path: &str, servers: &Servers) -> Result<(), ElectionError> {
+    let is_chroot = path == "/" && !servers.chroot().is_empty();
+    let checked = if is_chroot { Err(PathError::Chroot) } else { check_path(path) };
+    checked.map_err(|error| ElectionError::InvalidPath { path: path.to_owned(), error })
 }
 
 /// Connects within `timeout`, to a chroot that exists.

@@ -24,6 +24,14 @@ struct Told<'a> {
     ahead: &'a [Shown],
 }
 
+/// How a hand-over to a candidate that was found has ended.
+enum Outcome {
+    HandedOver,
+    LeadsAlready,
+    Gone,
+    Refused { by: Vec<Token> },
+}
+
 /// Asks for the hand-over, and waits for its outcome.
 pub(crate) async fn hand_over(args: HandOverArgs) -> Result<Exit, Failure> {
     args.election.one.check()?;
@@ -32,38 +40,44 @@ pub(crate) async fn hand_over(args: HandOverArgs) -> Result<Exit, Failure> {
         let election = args.election.one.of(client);
         let meant = Meant { id: args.id.as_deref(), token: args.token };
         let Some(candidate) = within(bound, meant.find(client, &election, node)).await? else {
-            console::note(format_args!("no such candidate stands at {node}: see `zkelect list`"));
+            console::note(format_args!(
+                "no such candidate stands at {node}: give the ID, the ZNODE or the token of one that \
+                 `zkelect list` shows"
+            ));
             return told(&args, "none", None, Exit::Busy(1));
         };
         let by = args.asker.by();
         let (to, time) = (Token::new(candidate.token()), *args.within);
         let asked = async {
             match election.hand_over(to, &by, &args.asker.reason, time).await {
-                Err(HandOverError::LeadsAlready) => Ok(None),
-                outcome => outcome.map(Some).map_err(Failure::from),
+                Ok(HandOver::To(_)) => Ok(Outcome::HandedOver),
+                Ok(HandOver::Refused { by }) => Ok(Outcome::Refused { by }),
+                Err(HandOverError::LeadsAlready) => Ok(Outcome::LeadsAlready),
+                // It was found, so it has gone since.
+                Err(HandOverError::CandidateGone { .. } | HandOverError::NoCandidate(_)) => {
+                    Ok(Outcome::Gone)
+                }
+                Err(error) => Err(Failure::from(error)),
             }
         };
         let bound_of_all = time.saturating_add(bound);
         let outcome = within_or_in_doubt(bound_of_all, "the leadership may be handed over", asked);
         match outcome.await? {
-            None => {
+            Outcome::LeadsAlready => {
                 console::note(format_args!("{} leads already", candidate.describe()));
                 told(&args, "leads_already", Some(&candidate), Exit::Success)
             }
-            Some(HandOver::To(_)) => {
+            Outcome::HandedOver => {
                 if !args.json {
                     console::print(&format!("{} leads\n", candidate.describe()))?;
                 }
                 told(&args, "handed_over", Some(&candidate), Exit::Success)
             }
-            Some(HandOver::Gone) => {
-                console::note(format_args!(
-                    "{} has gone, and cannot lead: see `zkelect list` for those that stand",
-                    candidate.describe()
-                ));
-                told(&args, "gone", Some(&candidate), Exit::Busy(1))
+            Outcome::Gone => {
+                told(&args, "gone", Some(&candidate), Exit::Busy(1))?;
+                Err(OperatingFailure::CandidateGone { who: candidate.describe() }.into())
             }
-            Some(HandOver::Refused { by }) => {
+            Outcome::Refused { by } => {
                 let ahead = within(bound, ahead(client, &election, node, &by)).await?;
                 refused(&args, &candidate, by.len(), &ahead)
             }

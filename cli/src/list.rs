@@ -16,6 +16,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::{connection, console};
 use contest::show;
+pub(crate) use kind::recognised;
 use lookup::Lookup;
 
 /// Prints the contenders in their order.

@@ -11,7 +11,7 @@ mod standing;
 
 use std::io::{self, IsTerminal as _};
 
-use election_tokio::{ElectionError, EndReason, Leadership};
+use election_tokio::{EndReason, Leadership};
 use tokio::time::{Instant, sleep_until, timeout};
 
 use crate::args::{ListenAddress, RunArgs};
@@ -32,8 +32,7 @@ use standing::{Nominee, Standing};
 pub(crate) async fn run(args: RunArgs) -> Result<Exit, Failure> {
     let id = args.command.id();
     let path = args.election.clone();
-    connection::check_path(&path)
-        .map_err(|error| ElectionError::InvalidPath { path: path.clone(), error })?;
+    connection::check_election(&path, &args.servers.servers)?;
     if args.stdin && io::stdin().is_terminal() {
         return Err(Failure::TerminalInput);
     }

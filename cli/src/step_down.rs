@@ -86,6 +86,10 @@ async fn outcome(
         timeout(SUCCESSION, known(observer, is_led)).await.unwrap_or(Ok(None))?
     };
     let next = match &leader {
+        // It stood again, behind all others.
+        Some(leader) if asked.as_ref().is_some_and(|asked| asked.is_of_session_of(leader)) => {
+            format!("{} leads, the same process again", leader.describe())
+        }
         Some(leader) => format!("{} leads", leader.describe()),
         None => "there is no leader now".to_owned(),
     };

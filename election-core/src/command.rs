@@ -89,7 +89,8 @@ pub enum Op<'a> {
 pub enum Znode<'a> {
     /// The recipe's node.
     Node,
-    /// A sibling of the node. Its name is that of the node with this suffix.
+    /// A sibling of the node. Its name is that of the node with this suffix. The root of a client
+    /// with a chroot has none within the chroot; a driver refuses the command there.
     Sibling(&'a str),
     /// A child of the node.
     Child(Name<'a>),

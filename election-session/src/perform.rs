@@ -5,8 +5,8 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use election_core::{
-    Command, Create, CreateMode as Mode, ExpectedVersion, Failure, Multi, NodeKind, Op, Part,
-    Ticket, Watch, Znode,
+    Command, Create, CreateMode as Mode, ExpectedVersion, Failure, Multi, NewZnode, NodeKind, Op,
+    Part, Ticket, Watch, Znode,
 };
 use zk_jute::records::{
     Acl, CheckVersionRequest, Create2Request, CreateContainerRequest, CreateMode, CreateRequest,
@@ -64,6 +64,9 @@ impl<T, W: Clone> Performer<'_, T, W> {
     /// The failure of a command that was not submitted, for the recipe.
     pub(crate) fn carry_out(mut self, command: &Command<'_>) -> Result<Performed, Failure> {
         let Command { ticket, op } = command;
+        if !self.site.may_have_siblings() && names_sibling(op) {
+            return Err(Failure::Rejected(ErrorCode::BAD_ARGUMENTS.get()));
+        }
         self.perform(*ticket, op).map_err(failure_of)
     }
 
@@ -225,6 +228,33 @@ impl<T, W: Clone> Performer<'_, T, W> {
         };
         Ok(Performed::Watching(RecipeWatch { ticket, id, on }))
     }
+}
+
+/// Returns whether a command is for a znode beside the recipe's node.
+fn names_sibling(op: &Op<'_>) -> bool {
+    match *op {
+        Op::CreateNode | Op::Barrier => false,
+        Op::Create(create) => is_new_sibling(create),
+        Op::List { parent: znode, .. } | Op::Read { znode, .. } | Op::Exists { znode, .. } => {
+            is_sibling(znode)
+        }
+        Op::Write(write) => is_sibling(write.znode),
+        Op::Delete(delete) => is_sibling(delete.znode),
+        Op::Multi(ref multi) => multi.parts().any(|part| match part {
+            Part::Create(create) => is_new_sibling(create),
+            Part::Check(check) => is_sibling(check.znode),
+            Part::Write(write) => is_sibling(write.znode),
+            Part::Delete(delete) => is_sibling(delete.znode),
+        }),
+    }
+}
+
+const fn is_sibling(znode: Znode<'_>) -> bool {
+    matches!(znode, Znode::Sibling(_))
+}
+
+const fn is_new_sibling(create: Create<'_>) -> bool {
+    matches!(create.znode, NewZnode::Named(Znode::Sibling(_)))
 }
 
 enum CreateRecord<'a> {

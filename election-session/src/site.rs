@@ -139,6 +139,13 @@ impl Site {
         &self.server_path
     }
 
+    /// Returns whether a znode beside the node is within the chroot. None is if the node is the root
+    /// of a client with a chroot; then the host carries out no command for a
+    /// [`Znode::Sibling`].
+    pub fn may_have_siblings(&self) -> bool {
+        self.chroot_len == 0 || self.server_path.len() > self.chroot_len
+    }
+
     /// Returns the access list of created znodes.
     pub fn acl_list(&self) -> &AclList {
         &self.acl
@@ -252,7 +259,11 @@ mod tests {
             assert!(site.is_path_of(znode, path));
             assert!(!site.is_path_of(znode, "/app/e/b"));
         }
+        assert!(site.may_have_siblings());
+        assert!(!Site::new(&ZnodePath::root(), &chroot).may_have_siblings());
         let root = Site::new(&ZnodePath::root(), &Chroot::default());
+        assert!(root.may_have_siblings());
+        assert_eq!(root.path_of(Znode::Sibling(".acknowledged")), "/.acknowledged");
         assert_eq!(root.path_of(Znode::child("a")), "/a");
         assert!(root.is_path_of(Znode::child("a"), "/a"));
     }

@@ -33,6 +33,7 @@ use election_core::{
     ElectionNode, Format, Nominee, NomineeId, OnLoss, Policy, Recovery, WhenAsked,
 };
 use election_session::{AclList, Site};
+use zk_jute::OpCode;
 use zk_session::ZnodePath;
 
 pub use blocker::Blocker;
@@ -63,7 +64,7 @@ use self::inner::NominationInner;
 use self::settings::NominationSettings;
 use crate::acl::{AclError, Acls};
 use crate::client::Client;
-use crate::error::SharedError;
+use crate::error::{Error, ErrorKind, SharedError};
 use crate::hub::Seat;
 use crate::path::PathError;
 use crate::site::{random, site};
@@ -94,7 +95,8 @@ pub struct Election {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ElectionError {
-    /// The path of the election is invalid.
+    /// The path of the election is invalid, or it is `/` and the client has a chroot
+    /// ([`PathError::Chroot`]): an election keeps znodes beside its node.
     #[error("invalid election path {path:?}: {error}")]
     InvalidPath {
         /// The path.
@@ -123,7 +125,8 @@ pub enum ElectionError {
 }
 
 impl Client {
-    /// Returns an election at this path, to stand in or to observe.
+    /// Returns an election at this path, to stand in or to observe. The znodes that belong to it are
+    /// below that path, and beside it: `/app/leader.step-down` and the like.
     pub fn election(&self, path: &str) -> Election {
         Election::new(self.clone(), path)
     }
@@ -260,6 +263,15 @@ impl Election {
         self.stand(settings, Nominee::returning(id, attempts, self.policy))
     }
 
+    /// Returns the path of a znode beside the election node.
+    fn mark(&self, operation: OpCode, suffix: &str) -> Result<String, Error> {
+        if self.path == "/" && !self.client.shared().chroot.as_str().is_empty() {
+            let kind = ErrorKind::InvalidPath(PathError::Chroot);
+            return Err(Error::new(operation, &self.path, kind));
+        }
+        Ok([&self.path, suffix].concat())
+    }
+
     fn site(&self) -> Result<Arc<Site>, ElectionError> {
         Ok(Arc::clone(&self.settings()?.site))
     }
@@ -269,12 +281,16 @@ impl Election {
             return Ok(Arc::clone(settings));
         }
         let path = self.path.parse();
-        let path: ZnodePath =
-            path.map_err(|error| ElectionError::InvalidPath { path: self.path.clone(), error })?;
+        let invalid = |error| ElectionError::InvalidPath { path: self.path.clone(), error };
+        let path: ZnodePath = path.map_err(invalid)?;
         let acl = AclList::new(&self.acls.checked()?);
         let node = self.policy.election_node;
+        let site = site(&self.client, &path, self.data.clone(), acl, node);
+        if !site.may_have_siblings() {
+            return Err(invalid(PathError::Chroot));
+        }
         let settings = NominationSettings {
-            site: site(&self.client, &path, self.data.clone(), acl, node),
+            site,
             clock: self.client.shared().clock.clone(),
             format: self.format,
             label: self.label,

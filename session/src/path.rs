@@ -160,6 +160,14 @@ pub enum PathError {
     /// A server always has this znode, and it was to be deleted.
     #[error("a server always has this znode")]
     Permanent,
+    /// It is the root of a client with a chroot, and something has to be kept beside it: that would
+    /// be outside of the chroot. Take a path below it, or move the last part of the chroot to the
+    /// path: `/b` of a client with the chroot `/a` is `/` of one with the chroot `/a/b`.
+    #[error(
+        "it is the chroot of the client, beside which the client can keep nothing: take a path below it, or \
+         move the last part of the chroot to the path, which is the same znode"
+    )]
+    Chroot,
 }
 
 /// Checks a path by the servers' rules, so that nothing invalid is sent.

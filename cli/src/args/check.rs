@@ -3,7 +3,7 @@
 use clap::Args;
 
 use super::exit_codes::EXIT_CODES;
-use super::{ServersArgs, SessionTimeout};
+use super::{ElectionFormat, ServersArgs, SessionTimeout};
 
 const CHECK_HELP: &str = "\
 Examples:
@@ -19,7 +19,9 @@ A line for each step, with ok, warning, failed, or skipped, and below it what to
   write        it commits a write, how fast, and what the clock says that stamps it
   ensemble     --servers and the members of the ensemble fit together
   chroot       the /CHROOT of --servers exists
-  list, stand, marks, blocked   what this client may do at --election, and what is in the way there
+  list, stand, marks            what this client may do at --election
+  order, blocked, strangers, exhausted, ended
+                                whether its candidates stand in one queue, in which each gets its turn
 
 Znodes are created for this: those at the election in transactions that are never applied, and for `write`
 an ephemeral one beside it that is deleted at once. Candidates, and clients that watch them, notice nothing.";
@@ -36,6 +38,9 @@ pub(crate) struct CheckArgs {
     /// The election node to check, an absolute path; it need not exist.
     #[arg(long, value_name = "PATH")]
     pub(crate) election: Option<String>,
+    /// The format of the candidates' names there, as for `zkelect run`.
+    #[arg(long, value_name = "NAME", default_value_t = ElectionFormat::DEFAULT)]
+    pub(crate) format: ElectionFormat,
     /// The session timeout to ask for, as `zkelect run` would.
     #[arg(long, value_name = "TIME", default_value = "10s")]
     pub(crate) session_timeout: SessionTimeout,

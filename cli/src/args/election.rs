@@ -23,9 +23,7 @@ pub(crate) struct OneElectionArgs {
 impl OneElectionArgs {
     /// Refuses unusable options before anything is sent.
     pub(crate) fn check(&self) -> Result<(), ElectionError> {
-        let path = &self.election;
-        connection::check_path(path)
-            .map_err(|error| ElectionError::InvalidPath { path: path.clone(), error })
+        connection::check_election(&self.election, &self.servers.servers)
     }
 
     pub(crate) fn of(&self, client: &Client) -> Election {

@@ -43,8 +43,14 @@ fn of_versions(servers: &[(String, Option<Member>)]) -> Option<Finding> {
     }
     if told.iter().filter(|member| member.mode == "leader").count() > 1 {
         return Some(
-            Finding::failed(STEP, "several of the servers lead: they are of several ensembles")
-                .advise("name the members of one ensemble in --servers"),
+            Finding::failed(
+                STEP,
+                "several of the servers lead: one was left by the others and does not know it yet, or they are \
+                 of several ensembles",
+            )
+            .advise(
+                "run it again in a minute; if several lead then, name the members of one ensemble in --servers",
+            ),
         );
     }
     let mut versions: Vec<&str> = told.iter().map(|member| member.version.as_str()).collect();
@@ -62,7 +68,7 @@ fn of_members(members: &[EnsembleMember], connect_string: &str, named: usize) ->
     let participants = voters(EnsembleMemberRole::Participant);
     let all = members.len();
     if all == 0 {
-        return Finding::ok(STEP, "the server stands alone: nothing is there while it is not");
+        return Finding::ok(STEP, "the server stands alone: while it is down, no lead is held");
     }
     if named < all {
         return Finding::warning(STEP, format!("--servers has {named} of its {all} members"))

@@ -7,7 +7,10 @@ use election_tokio::{
 };
 use tokio::time::timeout;
 
+use super::candidates;
+use super::path::{child, parent};
 use super::report::{Finding, no_answer};
+use crate::args::FormatName;
 
 /// The znode that the probing transactions create. None of them is ever applied.
 const PROBE: &str = "zkelect-check";
@@ -18,10 +21,14 @@ const NEVER: Version = Version::new(i32::MAX);
 /// How often to try, since the znodes above the election may come and go meanwhile.
 const ROUNDS: usize = 3;
 
-pub(super) async fn findings(client: &Client, path: &str, bound: Duration) -> Vec<Finding> {
+pub(super) async fn findings(
+    client: &Client,
+    (path, format): (&str, FormatName),
+    bound: Duration,
+) -> Vec<Finding> {
     let steps = async {
         let mut findings = vec![list(client, path).await];
-        findings.extend(blocked(client, path).await);
+        findings.extend(candidates::findings(client, path, format).await);
         findings.push(stand(client, path).await);
         findings.extend(marks(client, path).await);
         findings
@@ -47,25 +54,6 @@ async fn list(client: &Client, path: &str) -> Finding {
     }
 }
 
-/// Checks whether the first candidate goes when its session does, and can be read.
-async fn blocked(client: &Client, path: &str) -> Option<Finding> {
-    let mut candidates = client.election(path).read_candidates().await.ok()?;
-    match candidates.next().await {
-        Ok(Some(first)) if !first.is_ephemeral() => Some(
-            Finding::failed(
-                "blocked",
-                format!("{} goes with no session: no candidate behind it is ever elected", first.name),
-            )
-            .advise(format!("delete it, by `zkelect evict --token {}`", first.token)),
-        ),
-        Err(error) if error.is_no_auth() => Some(
-            Finding::warning("blocked", "the candidate that leads may not be read by this client")
-                .advise("its process has to create its candidate with an access list (ACL) that lets others read"),
-        ),
-        _ => None,
-    }
-}
-
 /// Checks whether candidates, and the missing znodes above them, can be created and deleted.
 async fn stand(client: &Client, path: &str) -> Finding {
     let mut refused = None;
@@ -77,7 +65,7 @@ async fn stand(client: &Client, path: &str) -> Finding {
         for ancestor in &missing {
             transaction = transaction.create(ancestor, "", CreateMode::Persistent);
         }
-        match tried(transaction, &format!("{path}/{PROBE}")).await {
+        match tried(transaction, &child(path, PROBE)).await {
             Tried::Permitted => {
                 return Finding::ok("stand", "candidates can be created and deleted");
             }
@@ -140,13 +128,6 @@ async fn missing(client: &Client, path: &str) -> Option<Vec<String>> {
         }
     }
     Some(missing)
-}
-
-fn parent(path: &str) -> &str {
-    match path.rsplit_once('/') {
-        Some((parent, _)) if !parent.is_empty() => parent,
-        _ => "/",
-    }
 }
 
 fn forbidden(step: &'static str, path: &str, operation: OpCode) -> Finding {

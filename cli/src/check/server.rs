@@ -4,7 +4,7 @@ use core::time::Duration;
 use std::io;
 
 use election_tokio::source::ServerAddress;
-use election_tokio::{Client, ClientBuilder, ConnectionState};
+use election_tokio::{Client, ClientBuilder, ConnectError, ConnectionState};
 use tokio::net::{TcpStream, lookup_host};
 use tokio::time::{Instant, timeout};
 
@@ -47,7 +47,7 @@ pub(super) async fn examine(way: Way) -> Examined {
     }
     let (version, member) = version(&way).await;
     examined.member = member;
-    let (granted, client) = session(way).await;
+    let (granted, client) = session(way, examined.member.as_ref()).await;
     examined.client = client;
     examined.add(granted);
     examined.add(version);
@@ -103,20 +103,24 @@ async fn connect(way: &Way) -> (Finding, bool) {
     (Finding::failed("connect", no_answer(way.bound)).advise(advice), false)
 }
 
+const WITHOUT_QUORUM: &str = "it runs, and grants no session, which a quorum has to commit: it is cut off from its \
+     ensemble, or overloaded: look at its log, and its way to the other members";
+
 /// Asks for a session. The reason of a failure includes problems with TLS.
-async fn session(way: Way) -> (Finding, Option<Client>) {
+async fn session(way: Way, member: Option<&Member>) -> (Finding, Option<Client>) {
     let client = match way.builder.connect_timeout(way.bound).connect().await {
         Ok(client) => client,
         Err(error) => {
             let failure = Failure::from(error);
             let finding = Finding::failed("session", &failure);
-            return (
-                match failure.advice() {
-                    Some(advice) => finding.advise(advice),
-                    None => finding,
-                },
-                None,
-            );
+            let advice = match (&failure, member) {
+                // A wrong port, or a firewall, would have kept it from telling its version, too.
+                (Failure::Connect(ConnectError::NoServer { .. }), Some(_)) => {
+                    Some(WITHOUT_QUORUM.to_owned())
+                }
+                _ => failure.advice(),
+            };
+            return (advice.into_iter().fold(finding, Finding::advise), None);
         }
     };
     let granted = match client.connection_state() {

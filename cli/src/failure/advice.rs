@@ -5,6 +5,7 @@ use std::io;
 
 use election_tokio::{
     ConnectError, ElectionError, EndReason, Error, ErrorCode, ErrorKind, LockError, PutError,
+    error::PathError,
 };
 
 use super::{Failure, is_authentication, is_permission, is_refused_identity};
@@ -38,6 +39,11 @@ impl Failure {
             }
             Self::Connect(ConnectError::ConnectString(_) | ConnectError::Chroot(_)) => {
                 "write --servers as HOST:PORT[,HOST:PORT...][/CHROOT]"
+            }
+            Self::Election(ElectionError::InvalidPath { error: PathError::Chroot, .. }) => {
+                "take an election node below it, such as /leader; or, for the same znode, write \
+                 --servers HOST:PORT/services --election /reports in place of \
+                 --servers HOST:PORT/services/reports --election /"
             }
             Self::Election(ElectionError::InvalidPath { .. }) => {
                 "write --election as an absolute path, such as /services/reports/leader"

@@ -23,6 +23,8 @@ pub(crate) enum OperatingFailure {
     End(#[from] EndError),
     #[error("{0}")]
     HandOver(#[from] HandOverError),
+    #[error("{who} has gone, and cannot lead")]
+    CandidateGone { who: String },
     #[error("{to} does not lead after {}: ahead of it stand {ahead}", humantime::format_duration(*within))]
     NotHandedOver { to: String, within: Duration, ahead: String },
 }
@@ -36,7 +38,9 @@ impl OperatingFailure {
                 Exit::WrongSetUp
             }
             Self::Verify(VerifyError::ClientClosed) => Exit::Internal,
-            Self::StillLeads { .. } | Self::NotHandedOver { .. } => Exit::Busy(1),
+            Self::StillLeads { .. } | Self::CandidateGone { .. } | Self::NotHandedOver { .. } => {
+                Exit::Busy(1)
+            }
             Self::Verify(_)
             | Self::Ambiguous { .. }
             | Self::End(EndError::ForeignFormat)
@@ -67,6 +71,10 @@ impl OperatingFailure {
             Self::StillLeads { .. } => {
                 "it may still do it; wait longer with --within, end its process, or remove its candidate by \
                  `zkelect evict`, which does not ask"
+            }
+            Self::CandidateGone { .. } => {
+                "the leader leads on (`zkelect list` shows which, and which others stand): name another candidate, \
+                 or let the next one lead, whichever that is, by `zkelect step-down`"
             }
             Self::NotHandedOver { .. } => {
                 "the first of them leads on: it may not heed requests (`zkelect run` does, but for \

@@ -13,7 +13,7 @@ pub(super) const LEASES: &str = "leases";
 
 /// Returns the format that made most of the names; if none did, the format that most of them could
 /// be of.
-pub(super) fn recognised(names: &[String]) -> Option<FormatName> {
+pub(crate) fn recognised(names: &[String]) -> Option<FormatName> {
     recognised_by_number(names).or_else(|| {
         let is_semaphore = names.iter().any(|name| name == LOCKS || name == LEASES);
         is_semaphore.then_some(FormatName::CuratorSemaphore)

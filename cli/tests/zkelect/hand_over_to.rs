@@ -5,12 +5,13 @@ use std::process::{Output, Stdio};
 use election_tokio::{Client, Election, Format, Nomination, Role};
 use rustix::process::Signal;
 use serde_json::Value;
+use zk_test_kit::opcode::Opcode;
 use zk_test_kit::wait::SOON;
 
 use crate::served::Served;
 use crate::support::{
     BEATING, ELECTION, Folder, Plan, Run, assert_one_at_a_time, finished, observed, output,
-    servers, spawned, text, token,
+    servers, spawned, text, token, wait_for_replies,
 };
 
 fn line<'a>(servers: &'a str, options: &[&'a str]) -> Vec<&'a str> {
@@ -181,20 +182,35 @@ async fn a_leader_that_ignores_the_request_leads_on() {
     }
 }
 
+/// At once: `finished` waits for no hour.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_candidate_that_goes_meanwhile_is_told() {
     let served = Served::start("hand-over-gone", &[]);
-    let client = client(served.address()).await;
-    let _first = standing(&client, "host-a").await;
-    let second = standing(&client, "host-b").await;
-    let asks = line(served.address(), &["host-b", "--within", "3s", "--json"]);
-    let asking = spawned(&asks, Stdio::null());
-    wait_for_znode(&client, "/", "leader.step-down").await;
-    second.withdraw().await.expect("it is withdrawn");
-    let asked = tokio::task::spawn_blocking(move || finished(asking)).await.expect("no panic");
-    assert_is(&asked, 1, &["host-b (token", "has gone, and cannot lead"]);
-    assert_eq!(json(&asked)["outcome"], "gone");
-    assert_eq!(names(&client).await, ["host-a"]);
+    for servers in [served.address().to_owned(), servers("hand-over-gone")] {
+        let client = client(&servers).await;
+        let _first = standing(&client, "host-a").await;
+        let second = standing(&client, "host-b").await;
+        let candidates = client.election(ELECTION).candidates().await.expect("a list");
+        let token = candidates[1].token;
+        let (way, by_proxy) = observed(&servers);
+        let asks = line(&by_proxy, &["host-b", "--within", "1h", "--json"]);
+        let asking = spawned(&asks, Stdio::null());
+        wait_for_znode(&client, "/", "leader.step-down").await;
+        // It has asked whether its chroot exists, if it has one, and watches the candidate.
+        wait_for_replies(&way, &[Opcode::EXISTS], 1 + u64::from(servers.contains('/')));
+        // Also if it goes while the connection is lost.
+        way.cut();
+        second.withdraw().await.expect("it is withdrawn");
+        let asked = tokio::task::spawn_blocking(move || finished(asking)).await.expect("no panic");
+        let gone = format!("host-b (token {token}) has gone, and cannot lead");
+        assert_is(&asked, 1, &[&gone, "the leader leads on", "zkelect list", "zkelect step-down"]);
+        let told = json(&asked);
+        assert_eq!(
+            (&told["outcome"], &told["candidate"]["id"]),
+            (&"gone".into(), &"host-b".into())
+        );
+        assert_eq!(names(&client).await, ["host-a"]);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

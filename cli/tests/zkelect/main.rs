@@ -13,6 +13,8 @@ mod blocked;
 #[cfg(test)]
 mod check;
 #[cfg(test)]
+mod check_ensemble;
+#[cfg(test)]
 mod command_ends;
 #[cfg(test)]
 mod counter;

@@ -124,6 +124,23 @@ async fn a_leader_that_heeds_a_request_to_step_down_is_followed_by_the_next() {
     }
 }
 
+/// It stands again at once, and no other one does.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_leader_that_is_alone_is_told_to_lead_again() {
+    let served = Served::start("step-down-alone", &[]);
+    let client = client(served.address()).await;
+    let (mut nomination, leadership) = led(&client, "host-a").await;
+    let heeds = async {
+        leadership.step_down_requested().await.expect("it leads");
+        leadership.step_down().await.expect("it is done");
+        nomination.elected().await.expect("it is elected").token()
+    };
+    let asked = operate_meanwhile(served.address(), "step-down", &[]);
+    let (asked, again) = tokio::join!(asked, heeds);
+    let said = format!("leads no more; host-a (token {again}) leads, the same process again");
+    assert_is(&asked, 0, &[&said]);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_leader_that_does_not_heed_it_leads_still() {
     let served = Served::start("step-down-ignored", &[]);

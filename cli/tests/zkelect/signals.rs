@@ -7,7 +7,7 @@ use rustix::process::Signal;
 use zk_test_kit::wait::{SOON, eventually};
 
 use crate::served::Served;
-use crate::support::{BEATING, Errors, Folder, Plan, Run, beats, finished, text};
+use crate::support::{BEATING, Errors, Folder, Plan, Run, beats, command, finished, text};
 
 #[test]
 fn a_hangup_that_was_ignored_at_the_start_stays_ignored() {
@@ -96,7 +96,7 @@ fn a_second_ctrl_c_ends_the_grace() {
         env!("CARGO_BIN_EXE_zkelect"),
         server.address()
     );
-    let mut child = std::process::Command::new("script")
+    let mut child = command(&["script"])
         .args(["--quiet", "--return", "--command", &line, "/dev/null"])
         .env("LOG", &log)
         .env("SHELL", "/bin/sh")

@@ -3,8 +3,9 @@
 use std::collections::VecDeque;
 
 use election_core::{
-    Change, Command, Create, CreateMode, Delete, Event, ExpectedVersion, Failure, Hold,
-    Incarnation, NewZnode, Op, Output, Payload, Phase, Recipe, Ticket, Watch, Write, Znode,
+    Change, Check, Command, Create, CreateMode, Delete, Event, ExpectedVersion, Failure, Hold,
+    Incarnation, Multi, NewZnode, Op, Output, Part, Payload, Phase, Recipe, Ticket, Watch, Write,
+    Znode,
 };
 use election_session::RecipeKey;
 
@@ -47,6 +48,8 @@ pub(crate) enum Order {
     List,
     Read(&'static str, Watch),
     Exists(&'static str),
+    /// A check of the node, and the deletion of a sibling.
+    CheckAndDelete(&'static str),
     Write(&'static str, &'static [u8]),
     Delete(&'static str),
 }
@@ -147,6 +150,11 @@ fn op<'a>(order: Order) -> Op<'a> {
         Order::List => Op::List { parent: Znode::Node, watch: Watch::None },
         Order::Read(name, watch) => Op::Read { znode: Znode::child(name), watch },
         Order::Exists(suffix) => Op::Exists { znode: Znode::Sibling(suffix), watch: Watch::None },
+        Order::CheckAndDelete(suffix) => {
+            let check = Check { znode: Znode::Node, version };
+            let delete = Delete { znode: Znode::Sibling(suffix), version };
+            Op::Multi(Multi::of([Part::Check(check), Part::Delete(delete)]))
+        }
         Order::Write(name, data) => {
             let (znode, data) = (Znode::child(name), Payload::Bytes(data));
             Op::Write(Write { znode, version, data })

@@ -43,6 +43,32 @@ fn all_that_a_recipe_asks_for_is_below_the_chroot() {
     }
 }
 
+/// What would be beside the chroot is not asked for.
+#[test]
+fn nothing_that_a_recipe_at_the_chroot_asks_for_is_outside_of_it() {
+    let chroot = Chroot::new("/app").expect("a path");
+    let rejected = Failure::Rejected(ErrorCode::BAD_ARGUMENTS.get());
+    for order in
+        [Order::Exists(".go"), Order::CheckAndDelete(".go"), Order::Create("a"), Order::List]
+    {
+        let mut lab = Lab::new();
+        lab.server.put("/app", "");
+        let key = lab.stand_with(Puppet::new(), |_| Site::new(&"/".parse().unwrap(), &chroot));
+        lab.fed(key);
+        lab.server.requests.clear();
+        lab.order(key, order);
+        let requests = core::mem::take(&mut lab.server.requests);
+        if let Order::Exists(_) | Order::CheckAndDelete(_) = order {
+            assert_eq!(requests, [], "{order:?}");
+            assert_eq!(lab.fed(key), [Fed::Deadline, Fed::Reply(Err(rejected))], "{order:?}");
+        } else {
+            let is_within = |path: &str| path == "/app" || path.starts_with("/app/");
+            assert!(!requests.is_empty(), "{order:?}");
+            assert!(requests.iter().all(|(_, path)| is_within(path)), "{requests:?}");
+        }
+    }
+}
+
 #[test]
 fn a_recipe_hears_of_what_could_not_be_sent() {
     const LONG: &[u8] = &[0; 2 * 1024 * 1024];

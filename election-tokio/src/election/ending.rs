@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use election_core::{Access, ElectionNode, NodeKind, Nominee};
 use tokio::time::sleep;
-use zk_jute::{ErrorCode, Version};
+use zk_jute::{ErrorCode, OpCode, Version};
 
 use super::{Election, acknowledgement, epoch, step_down_request};
 use crate::client::{Children, CreateMode, TransactionError};
@@ -150,9 +150,12 @@ impl Election {
     ///
     /// # Errors
     ///
-    /// [`EndError`]. It may be called again, even if everything is deleted.
+    /// [`EndError`]. It may be called again, even if everything is deleted. With
+    /// [`PathError::Chroot`](crate::error::PathError::Chroot), for `/` of a client with a chroot, nothing
+    /// was done.
     pub async fn delete(&self, quiet: Duration) -> Result<u64, EndError> {
         self.end_mark()?;
+        self.mark(OpCode::DELETE, "")?;
         let mut deleted = 0;
         let mut last = EndError::Contested;
         for _ in 0..ROUNDS {
@@ -266,7 +269,7 @@ impl Election {
 
     async fn delete_marks(&self) -> Result<(), EndError> {
         for suffix in MARKS {
-            match self.client.delete(&[&self.path, suffix].concat(), Version::ANY).await {
+            match self.client.delete(&self.mark(OpCode::DELETE, suffix)?, Version::ANY).await {
                 Err(error) if !error.is_no_node() => return Err(error.into()),
                 _ => {}
             }

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use election_core::Token;
-use zk_jute::{ErrorCode, Version};
+use zk_jute::{ErrorCode, OpCode, Version};
 
 use super::Election;
 use super::leadership::Leadership;
@@ -109,9 +109,10 @@ impl Election {
     ///
     /// # Errors
     ///
-    /// Those of [`Client::get_data`](crate::Client::get_data), except that of a missing znode.
+    /// Those of [`Client::get_data`](crate::Client::get_data), except that of a missing znode; and
+    /// [`PathError::Chroot`](crate::error::PathError::Chroot) for `/` of a client with a chroot.
     pub async fn epoch(&self) -> Result<Option<Epoch>, Error> {
-        let path = [&self.path, SUFFIX].concat();
+        let path = self.mark(OpCode::GET_DATA, SUFFIX)?;
         match self.client.get_data(&path).await {
             Ok((data, stat)) => {
                 Ok(token_in(&data).map(|token| Epoch { path, version: stat.version, token }))

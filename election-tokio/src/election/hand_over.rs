@@ -1,9 +1,11 @@
 //! Handing the leadership over to a candidate.
 
+use core::future::pending;
+use core::pin::pin;
 use core::time::Duration;
 
 use election_core::{Access, Sequence, Token};
-use futures_util::future::select;
+use futures_util::future::{Either, select};
 use tokio::time::{Instant, timeout_at};
 use zk_jute::Version;
 
@@ -15,7 +17,7 @@ use super::status::LostReason;
 use super::step_down_request::{StepDownRequestError, StepDownRequested, StepDownRequests};
 use super::verdict::VerifyError;
 use super::{Election, ElectionError};
-use crate::client::{CreateMode, TransactionError};
+use crate::client::{CreateMode, Obstacle, TransactionError};
 use crate::error::Error;
 use crate::path::child_path;
 
@@ -25,8 +27,6 @@ pub enum HandOver {
     /// The leadership goes to the candidate with this token. For the leader that hands it over: it
     /// has stepped down, and no candidate stood between the two.
     To(Token),
-    /// No candidate with the token stands, or none ever did. The leader leads on.
-    Gone,
     /// The time has passed, and the leader leads on. Lists the candidates that were still ahead,
     /// the leader first if it did not consent. Some nominees may stand behind the candidate by now.
     Refused {
@@ -45,6 +45,20 @@ pub enum HandOverError {
     /// The candidate is the leader's own.
     #[error("the candidate leads already")]
     LeadsAlready,
+    /// No candidate with this token stood when the hand-over began: it had gone, or never was. The
+    /// leader leads on. Take another one of [`Election::candidates`].
+    #[error("no candidate with the token {0} stands")]
+    NoCandidate(Token),
+    /// The candidate stood when the hand-over began, and has gone since: its nominee withdrew, its
+    /// session ended, or it was evicted. The leader leads on, unless it was about to step down. Take
+    /// another one of [`Election::candidates`].
+    #[error("the candidate {name}, with the token {token}, has gone")]
+    CandidateGone {
+        /// Its token.
+        token: Token,
+        /// The name of its znode.
+        name: String,
+    },
     /// The leadership was lost before it was handed over.
     #[error("{0}")]
     Lost(LostReason),
@@ -80,11 +94,15 @@ impl Election {
     /// and consents by [`Leadership::hand_over`]. The nominees between consent by
     /// [`Election::when_asked`]. Nothing forces any of them.
     ///
+    /// It observes the leader, and watches the candidate: two watches of this client, and none of
+    /// any nominee. So it returns as soon as the candidate leads, or has gone.
+    ///
     /// Cancel safe: the leadership may still be handed over.
     ///
     /// # Errors
     ///
-    /// [`HandOverError`]. It may be called again.
+    /// [`HandOverError`], which is [`CandidateGone`](HandOverError::CandidateGone) once the
+    /// candidate has gone. It may be called again.
     pub async fn hand_over(
         &self,
         to: Token,
@@ -96,8 +114,8 @@ impl Election {
             return Err(HandOverError::ForeignFormat);
         }
         let deadline = deadline(within);
-        let Some((_, ahead)) = self.ahead_of(to).await? else {
-            return Ok(HandOver::Gone);
+        let Some((target, ahead)) = self.ahead_of(to).await? else {
+            return Err(HandOverError::NoCandidate(to));
         };
         if ahead.is_empty() {
             return Err(HandOverError::LeadsAlready);
@@ -107,17 +125,39 @@ impl Election {
         // gone.
         let mut observer = self.observe(Follow::Leader)?;
         let is_over = |seen: &Observation| seen.leader().is_some_and(|leader| leader.token >= to);
-        match timeout_at(deadline, observer.wait_for(is_over)).await {
-            Ok(Ok(seen)) if seen.leader().is_some_and(|leader| leader.token == to) => {
-                Ok(HandOver::To(to))
+        let led = pin!(observer.wait_for(is_over));
+        let gone = pin!(self.is_gone(&target));
+        // The first one counts if both are so.
+        match timeout_at(deadline, select(led, gone)).await {
+            Ok(Either::Left((Ok(seen), _))) => match seen.leader() {
+                Some(leader) if leader.token == to => Ok(HandOver::To(to)),
+                _ => Err(target.gone()),
+            },
+            Ok(Either::Left((Err(_), _))) => Err(VerifyError::ClientClosed.into()),
+            Ok(Either::Right(_)) => Err(target.gone()),
+            Err(_) => match self.ahead_of(to).await? {
+                None => Err(target.gone()),
+                Some((_, ahead)) if ahead.is_empty() => Ok(HandOver::To(to)),
+                Some((_, ahead)) => Ok(HandOver::Refused { by: tokens(&ahead) }),
+            },
+        }
+    }
+
+    /// Waits until a candidate has gone. Goes on for ever if that cannot be found out.
+    async fn is_gone(&self, candidate: &Candidate) {
+        let path = child_path(&self.path, &candidate.name);
+        loop {
+            match self.client.exists_and_watch(&path).await {
+                Ok((Some(stat), changed)) if stat.czxid.get() == candidate.token.get() => {
+                    // Whatever it returns, the next look shows it.
+                    let _changed = changed.await;
+                }
+                Ok(_) => return,
+                Err(error) => match Obstacle::of(&error) {
+                    Some(obstacle) => self.client.pass(obstacle).await,
+                    None => return pending().await,
+                },
             }
-            Ok(Ok(_)) => Ok(HandOver::Gone),
-            Ok(Err(_)) => Err(VerifyError::ClientClosed.into()),
-            Err(_) => Ok(match self.ahead_of(to).await? {
-                None => HandOver::Gone,
-                Some((_, ahead)) if ahead.is_empty() => HandOver::To(to),
-                Some((_, ahead)) => HandOver::Refused { by: tokens(&ahead) },
-            }),
         }
     }
 
@@ -196,7 +236,8 @@ impl Leadership {
     ///
     /// # Errors
     ///
-    /// [`HandOverError`]; the leader leads on, unless it has lost the leadership.
+    /// [`HandOverError`]; the leader leads on, unless it has lost the leadership. It is
+    /// [`CandidateGone`](HandOverError::CandidateGone) as soon as the candidate has gone.
     pub async fn hand_over(&self, to: Token, within: Duration) -> Result<HandOver, HandOverError> {
         let outcome = self.make_way(to, within).await?;
         if let HandOver::To(_) = outcome {
@@ -220,7 +261,7 @@ impl Leadership {
         }
         let election = self.election();
         let Some((target, _)) = election.ahead_of(to).await? else {
-            return Ok(HandOver::Gone);
+            return Err(HandOverError::NoCandidate(to));
         };
         let mark = election.format.hand_over_mark(target.sequence);
         let mark = mark.ok_or(HandOverError::ForeignFormat)?;
@@ -238,9 +279,9 @@ impl Leadership {
         let outcome = match self.guard(timeout_at(deadline(within), waiting)).await {
             Err(lost) => Err(HandOverError::Lost(lost)),
             Ok(Ok(Ok(Wait::IsNext))) => Ok(HandOver::To(to)),
-            Ok(Ok(Ok(Wait::IsGone))) => Ok(HandOver::Gone),
+            Ok(Ok(Ok(Wait::IsGone))) => Err(target.gone()),
             Ok(Ok(Err(error))) => Err(error.into()),
-            Ok(Err(_)) => self.refused(&election, to).await,
+            Ok(Err(_)) => self.refused(&election, &target).await,
         };
         // If this fails, the end of the session deletes it.
         drop(election.client.delete(&mark, Version::ANY).await);
@@ -284,15 +325,25 @@ impl Leadership {
         }
     }
 
-    async fn refused(&self, election: &Election, to: Token) -> Result<HandOver, HandOverError> {
+    async fn refused(
+        &self,
+        election: &Election,
+        target: &Candidate,
+    ) -> Result<HandOver, HandOverError> {
         let own = self.token();
-        Ok(match election.ahead_of(to).await? {
-            None => HandOver::Gone,
+        match election.ahead_of(target.token).await? {
+            None => Err(target.gone()),
             Some((_, mut ahead)) => {
                 ahead.retain(|candidate| own < candidate.token);
-                HandOver::Refused { by: tokens(&ahead) }
+                Ok(HandOver::Refused { by: tokens(&ahead) })
             }
-        })
+        }
+    }
+}
+
+impl Candidate {
+    fn gone(&self) -> HandOverError {
+        HandOverError::CandidateGone { token: self.token, name: self.name.clone() }
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use election_core::{Observed, Subject, Token};
 use tokio::time::Instant;
-use zk_jute::Version;
+use zk_jute::{OpCode, Version};
 
 use super::Election;
 use super::leadership::Leadership;
@@ -91,7 +91,7 @@ impl Election {
         let to = to.map(|to| format!("to: {to}\n")).unwrap_or_default();
         let (by, millis) = (by.lines().next().unwrap_or_default(), within.as_millis());
         let text = format!("token: {token}\nwithin: {millis}\nby: {by}\n{to}\n{reason}");
-        let (path, content) = ([&self.path, SUFFIX].concat(), Bytes::from(text));
+        let (path, content) = (self.mark(OpCode::SET_DATA, SUFFIX)?, Bytes::from(text));
         loop {
             match self.client.set_data(&path, content.clone(), Version::ANY).await {
                 Ok(_) => return Ok(StepDownRequest::Made(token)),

@@ -7,6 +7,8 @@ use election_tokio::{
     Nomination, TermEnd, Token, WhenAsked,
 };
 
+use tokio::time::Instant;
+
 use crate::server::{Server, settle, wait};
 
 const ELECTION: &str = "/election";
@@ -85,24 +87,96 @@ async fn a_candidate_that_goes_is_not_handed_over_to() {
     let server = Server::new();
     let asked = [WhenAsked::StandsBehind, WhenAsked::Stays, WhenAsked::StandsBehind];
     let (mut queue, leadership) = queue(&server, &asked).await;
-    let before = tokens(&queue[0].0).await;
+    let candidate = queue[0].0.election(ELECTION).candidates().await.unwrap().remove(2);
+    let (to, name) = (candidate.token, candidate.name);
+    let gone = HandOverError::CandidateGone { token: to, name: name.clone() };
+    assert_eq!(gone.to_string(), format!("the candidate {name}, with the token {to}, has gone"));
+    let operator = server.client().await;
+    let watches = server.watches();
+    let election = operator.election(ELECTION);
+    let asking = tokio::spawn(async move {
+        let start = Instant::now();
+        (election.hand_over(to, "ops", "", WITHIN).await, start.elapsed())
+    });
     let (_, last) = queue.pop().unwrap();
     let going = tokio::spawn(async move {
         wait(20).await;
         last.withdraw().await
     });
-    assert_eq!(leadership.hand_over(before[2], WITHIN).await, Ok(HandOver::Gone));
+    let start = Instant::now();
+    assert_eq!(leadership.hand_over(to, WITHIN).await, Err(gone.clone()));
+    let soon = Duration::from_secs(21);
+    assert!(start.elapsed() < soon, "the leader is told at once: {:?}", start.elapsed());
     going.await.unwrap().unwrap();
+    let (asked, after) = asking.await.unwrap();
+    assert_eq!(asked, Err(gone));
+    assert!(after < soon, "and so is the client that asks: {after:?}");
+    settle().await;
+    assert!(server.watches() <= watches, "no watch is left");
     assert!(leadership.is_valid(), "it leads on");
-    assert_eq!(leadership.hand_over(before[2], WITHIN).await, Ok(HandOver::Gone));
+
+    let none = Err(HandOverError::NoCandidate(to));
+    assert_eq!(leadership.hand_over(to, WITHIN).await, none);
     let election = queue[0].0.election(ELECTION);
-    assert_eq!(election.hand_over(before[2], "ops", "", WITHIN).await, Ok(HandOver::Gone));
+    assert_eq!(election.hand_over(to, "ops", "", WITHIN).await, none);
     let own = leadership.token();
     assert_eq!(leadership.hand_over(own, WITHIN).await, Err(HandOverError::LeadsAlready));
     let refused = election.hand_over(own, "ops", "", WITHIN).await;
     assert_eq!(refused, Err(HandOverError::LeadsAlready));
     let foreign = election.format(Format::kazoo()).hand_over(own, "ops", "", WITHIN).await;
     assert_eq!(foreign, Err(HandOverError::ForeignFormat));
+}
+
+/// The leader does not heed the request, so only the watch on the candidate tells.
+#[tokio::test(start_paused = true)]
+async fn a_candidate_that_is_evicted_ends_the_question_for_it() {
+    let server = Server::new();
+    let (queue, leadership) = queue(&server, &[WhenAsked::StandsBehind; 3]).await;
+    let to = tokens(&queue[0].0).await[2];
+    let operator = server.client().await.election(ELECTION);
+    let start = Instant::now();
+    let asking = tokio::spawn({
+        let operator = operator.clone();
+        async move { operator.hand_over(to, "ops", "", WITHIN).await }
+    });
+    wait(1).await;
+    operator.evict(to).await.unwrap();
+    let asked = asking.await.unwrap();
+    let is_gone = |error: &HandOverError| matches!(error, HandOverError::CandidateGone { token, .. } if *token == to);
+    assert!(asked.as_ref().is_err_and(is_gone), "{asked:?}");
+    assert!(start.elapsed() < Duration::from_secs(2), "{:?}", start.elapsed());
+    assert!(leadership.is_valid(), "it leads on");
+}
+
+/// Whichever request of the client is lost with the connection.
+#[tokio::test(start_paused = true)]
+async fn a_candidate_that_goes_is_missed_over_no_lost_connection() {
+    let mut told = 0;
+    for frames in 0..30 {
+        let server = Server::new();
+        let (mut queue, _leadership) = queue(&server, &[WhenAsked::StandsBehind; 3]).await;
+        let to = tokens(&queue[0].0).await[2];
+        let operator = server.client().await.election(ELECTION);
+        server.read_only_next(frames);
+        let asking =
+            tokio::spawn(async move { operator.hand_over(to, "ops", "", 10 * WITHIN).await });
+        settle().await;
+        server.refuse();
+        server.cut();
+        server.read_freely();
+        settle().await;
+        server.accept();
+        let (_, last) = queue.pop().unwrap();
+        last.withdraw().await.unwrap();
+        let asked = tokio::time::timeout(WITHIN, asking).await.expect("it is told").unwrap();
+        match asked {
+            Err(HandOverError::CandidateGone { token, .. }) if token == to => told += 1,
+            // The connection was lost before the leader was asked.
+            Err(HandOverError::Request(_) | HandOverError::NoCandidate(_)) => {}
+            other => panic!("cut after {frames}: {other:?}"),
+        }
+    }
+    assert!(told > 10, "of 30 questions {told} were on their way");
 }
 
 /// The nominees ahead look at the mark of the second one, and the first one's is gone.

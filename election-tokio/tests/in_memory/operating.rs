@@ -2,14 +2,18 @@
 
 use core::time::Duration;
 
+use election_tokio::error::{ErrorKind, PathError};
 use election_tokio::{
-    Acknowledgement, Client, ErrorCode, Follow, Leadership, LostReason, Nomination, Removal,
-    StepDownRequest, Token, TransactionError, Version,
+    Acknowledgement, Client, CreateMode, ElectionError, EndError, ErrorCode, Follow, Leadership,
+    LostReason, Nomination, Observation, Removal, StepDownRequest, StepDownRequestError, Token,
+    TransactionError, Version,
 };
 use zk_jute::OpCode;
 
 use crate::cancellation::{at_every_await_point, run_until};
 use crate::server::{Server, settle, wait};
+
+const WITHIN: Duration = Duration::from_secs(60);
 
 async fn leader(client: &Client) -> (Nomination, Leadership) {
     let mut nomination = client.election("/election").nominate().unwrap();
@@ -149,9 +153,57 @@ async fn observers_see_what_a_leader_says_last() {
     for said in ["at 10.0.0.1", "at 10.0.0.2"] {
         leadership.acknowledge(said.as_bytes()).await.unwrap();
         let given = Acknowledgement::Given(said.into());
-        let is_given = |seen: &election_tokio::Observation| {
+        let is_given = |seen: &Observation| {
             seen.leader().is_some_and(|leader| leader.acknowledgement == given)
         };
         observer.wait_for(is_given).await.unwrap();
+    }
+}
+
+/// Each that would keep something beside the election node.
+#[tokio::test(start_paused = true)]
+async fn an_election_at_the_chroot_itself_is_refused() {
+    let server = Server::new();
+    let root = server.client().await;
+    root.create("/app", "", CreateMode::Persistent).await.unwrap();
+    let client =
+        Client::builder("in-memory/app").connector(server.clone()).connect().await.unwrap();
+    let election = client.election("/");
+    let refused = || ElectionError::InvalidPath { path: "/".to_owned(), error: PathError::Chroot };
+    assert_eq!(election.nominate().map(drop), Err(refused()));
+    assert_eq!(election.observe(Follow::Leader).map(drop), Err(refused()));
+    let asked = election.request_step_down("ops", "", WITHIN).await;
+    assert_eq!(asked, Err(StepDownRequestError::Leader(refused().into())));
+    let of_epoch = election.epoch().await.unwrap_err();
+    assert_eq!(of_epoch.kind(), ErrorKind::InvalidPath(PathError::Chroot));
+    let EndError::Request(deleted) = election.delete(WITHIN).await.unwrap_err() else { panic!() };
+    assert_eq!(deleted.kind(), ErrorKind::InvalidPath(PathError::Chroot));
+    settle().await;
+    assert_eq!(server.children("/app"), Vec::<String>::new());
+    assert!(server.children("/").iter().all(|name| name == "app" || name == "zookeeper"));
+}
+
+/// There the marks are children of the election node, which all clients find.
+#[tokio::test(start_paused = true)]
+async fn an_election_at_the_root_of_the_server_has_its_marks() {
+    let server = Server::new();
+    let (client, other) = (server.client().await, server.client().await);
+    let mut nomination =
+        client.election("/").lock_delay(Duration::from_secs(1)).nominate().unwrap();
+    let leadership = nomination.elected().await.unwrap();
+    leadership.acknowledge(b"ready").await.unwrap();
+    let epoch = leadership.epoch().await.unwrap();
+    let others = other.election("/");
+    assert_eq!(others.epoch().await.unwrap(), Some(epoch));
+    let mut observer = others.observe(Follow::LeaderAndAcknowledgement).unwrap();
+    let is_ready = |seen: &Observation| {
+        let said = seen.leader().map(|leader| &leader.acknowledgement);
+        matches!(said, Some(Acknowledgement::Given(_)))
+    };
+    observer.wait_for(is_ready).await.unwrap();
+    others.request_step_down("ops", "", WITHIN).await.unwrap();
+    assert_eq!(leadership.step_down_requested().await.unwrap().by, "ops");
+    for mark in ["/.acknowledged", "/.epoch", "/.lock-delay", "/.step-down"] {
+        assert!(server.exists(mark), "{mark}");
     }
 }

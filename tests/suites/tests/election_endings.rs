@@ -5,7 +5,8 @@
 use core::time::Duration;
 
 use election_tokio::{
-    Client, CreateMode, EndReason, HandOver, LostReason, Nomination, OnLoss, Reopening, SessionId,
+    Client, CreateMode, EndReason, HandOver, HandOverError, LostReason, Nomination, OnLoss,
+    Reopening, SessionId,
 };
 use tokio::task::JoinSet;
 use tokio::time::timeout;
@@ -23,6 +24,7 @@ on_both_servers! {
     operators_that_go_in_the_middle_are_followed_by_one_that_finishes,
     a_process_that_was_killed_does_not_keep_an_election_from_its_end,
     a_latch_of_another_library_is_before_the_sign_in_its_order,
+    a_candidate_that_goes_ends_the_hand_over_at_once,
     a_leadership_is_handed_over_past_others;
 }
 
@@ -202,5 +204,35 @@ async fn a_leadership_is_handed_over_past_others(server: ServerKind) -> TestResu
     assert_eq!(next.token(), to);
     assert!(next.token() > leadership.token());
     assert_eq!(asking.await??, HandOver::To(to));
+    Ok(())
+}
+
+/// It is told to the client that asks, and to the leader, long before the time has passed.
+async fn a_candidate_that_goes_ends_the_hand_over_at_once(server: ServerKind) -> TestResult {
+    let arena = Arena::new(server, "hand-over-gone").await?;
+    let mut nominations = Vec::new();
+    for number in 0..3 {
+        nominations.push(client(&arena).await?.election(ELECTION).nominate()?);
+        arena.wait_for_children(number + 1).await?;
+    }
+    let leadership = leads(&mut nominations[0]).await?;
+    let candidate = arena.candidates().await?.remove(2);
+    let (to, hours) = (candidate.token, 1000 * SOON);
+    let gone = HandOverError::CandidateGone { token: to, name: candidate.name };
+    let election = arena.election();
+    let asking = tokio::spawn(async move { election.hand_over(to, "ops", "", hours).await });
+    soon("it is asked", leadership.step_down_requested()).await??;
+    let handing = tokio::spawn({
+        let leadership = leadership.clone();
+        async move { leadership.hand_over(to, hours).await }
+    });
+    // The candidate, the two before it, and the mark of the hand-over.
+    arena.wait_for_children(4).await?;
+    let last = nominations.remove(2);
+    soon("it is withdrawn", last.withdraw()).await??;
+    assert_eq!(soon("the leader is told", handing).await??, Err(gone.clone()));
+    assert_eq!(soon("the client that asks is told", asking).await??, Err(gone));
+    arena.wait_for_children(2).await?;
+    assert!(leadership.is_valid());
     Ok(())
 }
