@@ -119,6 +119,7 @@ fn a_nomination_holds_little() -> Outcome<()> {
     };
     let (nominations, bytes) = held(&runtime, nominating)?;
     let each = bytes / NOMINATIONS;
+    eprintln!("MEASURED {each} bytes a nomination ({bytes})");
     assert!(each <= LONGEST, "{each} bytes a nomination");
     drop(nominations);
     Ok(())
@@ -148,6 +149,7 @@ fn a_waiter_of_a_lock_holds_little() -> Outcome<()> {
     };
     let (waiters, bytes) = held(&runtime, waiting)?;
     let each = bytes / WAITERS;
+    eprintln!("MEASURED {each} bytes a waiter ({bytes})");
     assert!(each <= LONGEST, "{each} bytes a waiter");
     drop((guard, waiters));
     Ok(())

@@ -77,3 +77,40 @@ impl Waiters {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn count(waiters: Waiters) -> usize {
+        let mut wakers = Vec::new();
+        waiters.hand_out(&mut wakers);
+        wakers.len()
+    }
+
+    #[test]
+    fn each_place_waits_once_until_it_stops() {
+        let [first, second, third] = [1, 2, 3].map(Place);
+        let waker = || Waker::noop().clone();
+        let mut waiters = Waiters::Nobody;
+        assert!(waiters.stop(first).is_none());
+        assert!(waiters.wait(first, waker()).is_none());
+        assert!(waiters.wait(first, waker()).is_some(), "its former waker is not needed");
+        assert!(waiters.stop(second).is_none());
+        assert!(waiters.stop(first).is_some() && waiters.stop(first).is_none());
+        for place in [first, third, second] {
+            assert!(waiters.wait(place, waker()).is_none());
+            assert!(waiters.wait(place, waker()).is_some());
+        }
+        assert!(waiters.stop(third).is_some() && waiters.stop(third).is_none());
+        assert_eq!(count(waiters), 2);
+    }
+
+    #[test]
+    fn nobody_waits_for_what_is_over() {
+        let mut waiters = Waiters::Over;
+        assert!(waiters.wait(Place::FIRST, Waker::noop().clone()).is_some());
+        assert!(waiters.stop(Place::FIRST).is_none());
+        assert_eq!(count(waiters), 0);
+    }
+}
