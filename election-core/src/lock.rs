@@ -27,7 +27,7 @@ use crate::policy::{ElectionNode, OnLoss, Policy};
 use crate::recipe::{Hold, Phase, Recipe};
 use crate::ticket::{Incarnation, Ticket};
 pub use exchange::DowngradeRefused;
-use exchange::Exchange;
+use exchange::Exchanging;
 use revocation::{Heard, Shown};
 pub use revocation::{REVOKE_REQUEST, is_revoke_request};
 pub use told::{GaveUp, LockEnd, LockFailure, LockNotice, LockState};
@@ -49,9 +49,7 @@ pub struct Lock {
     /// The reason of its end, if it ends without having held the lock.
     gives_up: GaveUp,
     heard: Heard,
-    exchange: Option<Exchange>,
-    /// The token that a reader has kept from its time as a writer.
-    kept: Option<Token>,
+    exchange: Exchanging,
 }
 
 /// How to contend for a lock.
@@ -132,7 +130,8 @@ impl Lock {
         let ending = Ending::Unheeded;
         let contest = Contest { format, access, patience, ending, ..Contest::ELECTION };
         let contender = Nominee::new(id, policy).contending(contest);
-        Ok(Self { contender, gives_up, heard: Heard::Nothing, exchange: None, kept: None })
+        let (heard, exchange) = (Heard::Nothing, Exchanging::None);
+        Ok(Self { contender, gives_up, heard, exchange })
     }
 
     /// Returns the present state of the contender.
@@ -173,8 +172,8 @@ impl Lock {
     /// is about to become a reader already shares it.
     pub const fn access(&self) -> Access {
         match self.exchange {
-            None => self.contender.contest().access,
-            Some(_) => Access::Shared,
+            Exchanging::None | Exchanging::Done { .. } => self.contender.contest().access,
+            Exchanging::UnderWay(_) => Access::Shared,
         }
     }
 
@@ -190,7 +189,10 @@ impl Lock {
 
     /// Returns the token of a holding by a znode with this `czxid`.
     fn token(&self, znode: Token) -> Token {
-        self.kept.unwrap_or(znode)
+        match self.exchange {
+            Exchanging::Done { kept } => kept,
+            Exchanging::None | Exchanging::UnderWay(_) => znode,
+        }
     }
 
     fn told(&self, notice: Notice) -> LockNotice {

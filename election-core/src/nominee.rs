@@ -41,7 +41,7 @@ use crate::format::{CandidatePrefix, Format};
 use crate::id::{NomineeId, SessionId, Token};
 use crate::name::{CandidateName, ChildName};
 use crate::outcome::{Departure, End, Notice, Role};
-use crate::policy::{Policy, WhenAsked};
+use crate::policy::{ElectionNode, OnLoss, Policy, WhenAsked};
 use crate::recipe::{Hold, Phase, Recipe};
 use crate::ticket::{Incarnation, Ticket};
 pub(crate) use contest::{Contest, Ending, Patience, Rule};
@@ -71,7 +71,9 @@ const BEFORE_ALL: Token = Token::new(i64::MIN);
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Nominee {
     id: NomineeId,
-    policy: Policy,
+    on_loss: OnLoss,
+    election_node: ElectionNode,
+    lock_delay: Duration,
     contest: Contest,
     incarnation: Incarnation,
     steps: u32,
@@ -109,9 +111,12 @@ impl Nominee {
     }
 
     const fn entering(id: NomineeId, attempts: u32, policy: Policy, entering: Entering) -> Self {
+        let Policy { on_loss, election_node, lock_delay } = policy;
         Self {
             id,
-            policy,
+            on_loss,
+            election_node,
+            lock_delay,
             contest: Contest::ELECTION,
             incarnation: Incarnation::FIRST,
             steps: 0,

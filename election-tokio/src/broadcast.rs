@@ -4,10 +4,14 @@
 //! may run anything, even a call on the same client, so it is woken, and dropped, where no lock is
 //! held.
 
+mod waiters;
+
 use core::fmt;
 use core::future::poll_fn;
 use core::task::{Context, Poll, Waker};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use waiters::{Place, Waiters};
 
 /// The end that changes the value. Dropping it ends the value.
 pub(crate) struct Sender<T> {
@@ -22,10 +26,6 @@ pub(crate) struct Receiver<T> {
     place: Place,
 }
 
-/// The place of a waiting receiver; never given twice.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Place(u64);
-
 struct Channel<T> {
     state: Mutex<State<T>>,
 }
@@ -33,17 +33,8 @@ struct Channel<T> {
 struct State<T> {
     value: T,
     version: u64,
-    phase: Openness,
     last_place: Place,
-    /// By place. Mostly one or none waits, so the capacity fits.
-    waiting: Vec<(Place, Waker)>,
-}
-
-/// Whether there are more values to come.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Openness {
-    Open,
-    Over,
+    waiting: Waiters,
 }
 
 impl<T> Channel<T> {
@@ -60,43 +51,23 @@ impl<T> State<T> {
     }
 
     fn take_waiting(&mut self, wakers: &mut Vec<Waker>) {
-        wakers.extend(core::mem::take(&mut self.waiting).into_iter().map(|(_, waker)| waker));
+        let after = if self.is_over() { Waiters::Over } else { Waiters::Nobody };
+        core::mem::replace(&mut self.waiting, after).hand_out(wakers);
     }
 
-    /// Registers a waker, and returns the one that it replaces.
-    fn wait(&mut self, place: Place, waker: Waker) -> Option<Waker> {
-        match self.waiting.binary_search_by_key(&place, |(at, _)| *at) {
-            Ok(at) => self.waiting.get_mut(at).map(|(_, known)| core::mem::replace(known, waker)),
-            Err(at) => {
-                if self.waiting.is_empty() {
-                    self.waiting.reserve_exact(1);
-                }
-                self.waiting.insert(at, (place, waker));
-                None
-            }
-        }
-    }
-
-    fn stop_waiting(&mut self, place: Place) -> Option<Waker> {
-        let at = self.waiting.binary_search_by_key(&place, |(at, _)| *at).ok()?;
-        Some(self.waiting.remove(at).1)
+    const fn is_over(&self) -> bool {
+        matches!(self.waiting, Waiters::Over)
     }
 
     fn new_place(&mut self) -> Place {
-        self.last_place.0 += 1;
+        self.last_place = self.last_place.next();
         self.last_place
     }
 }
 
 impl<T> Sender<T> {
     pub(crate) fn new(value: T) -> Self {
-        let state = State {
-            value,
-            version: 0,
-            phase: Openness::Open,
-            last_place: Place(0),
-            waiting: Vec::new(),
-        };
+        let state = State { value, version: 0, last_place: Place::FIRST, waiting: Waiters::Nobody };
         Self { channel: Arc::new(Channel { state: Mutex::new(state) }) }
     }
 
@@ -112,7 +83,7 @@ impl<T> Sender<T> {
     /// nothing. Returns the value that is not needed any more.
     pub(crate) fn set(&self, value: T, wakers: &mut Vec<Waker>) -> T {
         let mut state = self.channel.lock();
-        if state.phase == Openness::Over {
+        if state.is_over() {
             return value;
         }
         let before = core::mem::replace(&mut state.value, value);
@@ -147,8 +118,7 @@ impl<T> Sender<T> {
     /// Makes the latest value the last one; the caller has to wake `wakers`.
     pub(crate) fn end(&self, wakers: &mut Vec<Waker>) {
         let mut state = self.channel.lock();
-        state.phase = Openness::Over;
-        state.take_waiting(wakers);
+        core::mem::replace(&mut state.waiting, Waiters::Over).hand_out(wakers);
     }
 }
 
@@ -190,10 +160,10 @@ impl<T: Clone> Receiver<T> {
             self.seen = state.version;
             return Poll::Ready(Some(state.value.clone()));
         }
-        if state.phase == Openness::Over {
+        if state.is_over() {
             return Poll::Ready(None);
         }
-        let replaced = state.wait(self.place, waker);
+        let replaced = state.waiting.wait(self.place, waker);
         drop(state);
         drop(replaced);
         Poll::Pending
@@ -212,7 +182,7 @@ impl<T> Receiver<T> {
     }
 
     fn stop_waiting(&self) {
-        let waker = self.channel.lock().stop_waiting(self.place);
+        let waker = self.channel.lock().waiting.stop(self.place);
         drop(waker);
     }
 }

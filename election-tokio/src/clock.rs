@@ -8,14 +8,12 @@ use std::sync::Arc;
 use tokio::time::Instant;
 
 #[derive(Clone, Debug)]
-pub(crate) struct Clock {
-    origin: Instant,
-    sleep: Arc<SleepMeter>,
-}
+pub(crate) struct Clock(Arc<Dial>);
 
-/// How long the machine has slept since the clock was started, as of the last look.
+/// When the clock was started, and how long the machine has slept since, as of the last look.
 #[derive(Debug)]
-struct SleepMeter {
+struct Dial {
+    origin: Instant,
     /// Returns how long the machine has slept since it was started.
     total: fn() -> Duration,
     at_start: Duration,
@@ -51,61 +49,61 @@ impl Clock {
     }
 
     fn start_with(total: fn() -> Duration) -> Self {
-        let sleep = SleepMeter { total, at_start: total(), seen_micros: AtomicU64::new(0) };
-        Self { origin: Instant::now(), sleep: Arc::new(sleep) }
+        let (at_start, seen_micros) = (total(), AtomicU64::new(0));
+        Self(Arc::new(Dial { origin: Instant::now(), total, at_start, seen_micros }))
     }
 
     /// Returns the time, which never goes back. A sleep counts only once it was
     /// [noticed](Self::notice_sleep).
     pub(crate) fn now(&self) -> zk_session::Instant {
-        zk_session::Instant::since_origin(self.origin.elapsed() + self.sleep.seen())
+        zk_session::Instant::since_origin(self.0.origin.elapsed() + self.0.slept())
     }
 
     /// Returns the time, after checking whether the machine has slept.
     pub(crate) fn read(&self) -> Reading {
         self.notice_sleep();
-        let slept_micros = self.sleep.seen_micros.load(Ordering::Relaxed);
+        let slept_micros = self.0.seen_micros.load(Ordering::Relaxed);
         let slept = Duration::from_micros(slept_micros);
-        let time = zk_session::Instant::since_origin(self.origin.elapsed() + slept);
+        let time = zk_session::Instant::since_origin(self.0.origin.elapsed() + slept);
         Reading { time, slept_micros }
     }
 
     /// Whether a sleep was noticed since then.
     pub(crate) fn has_slept_since(&self, reading: Reading) -> bool {
-        self.sleep.seen_micros.load(Ordering::Relaxed) != reading.slept_micros
+        self.0.seen_micros.load(Ordering::Relaxed) != reading.slept_micros
     }
 
     /// How long after the start the moment of tokio's clock is, by that clock alone.
     pub(crate) fn awake(&self, at: Instant) -> Duration {
-        at.saturating_duration_since(self.origin)
+        at.saturating_duration_since(self.0.origin)
     }
 
     /// Checks whether the machine has slept, by two readings of a clock.
     pub(crate) fn notice_sleep(&self) {
-        let slept = (self.sleep.total)().saturating_sub(self.sleep.at_start);
+        let slept = (self.0.total)().saturating_sub(self.0.at_start);
         if slept < NOISE {
             return;
         }
         let micros = u64::try_from(slept.as_micros()).unwrap_or(u64::MAX);
-        self.sleep.seen_micros.fetch_max(micros, Ordering::Relaxed);
+        self.0.seen_micros.fetch_max(micros, Ordering::Relaxed);
     }
 
     /// Returns the moment on tokio's clock; a moment in the far future if that cannot represent it.
     pub(crate) fn to_tokio(&self, at: zk_session::Instant) -> Instant {
         const FAR: Duration = Duration::from_secs(60 * 60 * 24 * 365);
-        let awake = at.elapsed().saturating_sub(self.sleep.seen());
-        self.origin.checked_add(awake).unwrap_or_else(|| Instant::now() + FAR)
+        let awake = at.elapsed().saturating_sub(self.0.slept());
+        self.0.origin.checked_add(awake).unwrap_or_else(|| Instant::now() + FAR)
     }
 
     /// Returns the moment of tokio's clock on this one.
     pub(crate) fn to_session(&self, at: Instant) -> zk_session::Instant {
-        let awake = at.saturating_duration_since(self.origin);
-        zk_session::Instant::since_origin(awake + self.sleep.seen())
+        let awake = at.saturating_duration_since(self.0.origin);
+        zk_session::Instant::since_origin(awake + self.0.slept())
     }
 }
 
-impl SleepMeter {
-    fn seen(&self) -> Duration {
+impl Dial {
+    fn slept(&self) -> Duration {
         Duration::from_micros(self.seen_micros.load(Ordering::Relaxed))
     }
 }
@@ -162,6 +160,6 @@ mod tests {
     fn the_machine_does_not_sleep_while_it_runs_this() {
         let clock = Clock::start();
         clock.notice_sleep();
-        assert!(clock.sleep.seen() < Duration::from_secs(60));
+        assert!(clock.0.slept() < Duration::from_secs(60));
     }
 }

@@ -11,7 +11,7 @@ mod revocation;
 
 use bytes::Bytes;
 use core::fmt;
-use election_core::{ElectionNode, Format, LockOptions, WhenBusy};
+use election_core::{ElectionNode, Format, LockOptions, NomineeId, WhenBusy};
 use election_session::{AclList, Site};
 use std::sync::{Arc, OnceLock};
 use tokio::time::{Instant, timeout_at};
@@ -23,7 +23,7 @@ pub use error::{LockError, LockLost, NotDowngraded, ReleaseError};
 pub use guard::LockGuard;
 pub use revocation::{RevokeError, RevokeRequest, Revoked};
 
-pub(crate) use self::acquisition::Acquisition;
+pub(crate) use self::acquisition::{Acquiring, Acquisition};
 use crate::acl::Acls;
 use crate::client::Client;
 use crate::site::site;
@@ -43,6 +43,12 @@ use crate::site::site;
 #[must_use = "a lock does nothing until it is asked for"]
 pub struct Lock {
     client: Client,
+    /// Shared by all clones, since each task that waits may have one.
+    settings: Arc<Settings>,
+}
+
+#[derive(Clone)]
+struct Settings {
     path: String,
     data: Bytes,
     acls: Acls,
@@ -75,27 +81,33 @@ impl Client {
 impl Lock {
     fn new(client: Client, path: &str, options: LockOptions) -> Self {
         let (path, data) = (path.to_owned(), Bytes::new());
-        Self { client, path, data, acls: Acls::open(), options, site: OnceLock::new() }
+        let settings = Settings { path, data, acls: Acls::open(), options, site: OnceLock::new() };
+        Self { client, settings: Arc::new(settings) }
+    }
+
+    /// Changes the settings, for contenders from here on.
+    fn with(mut self, change: impl FnOnce(&mut Settings)) -> Self {
+        let settings = Arc::make_mut(&mut self.settings);
+        change(settings);
+        settings.site = OnceLock::new();
+        self
     }
 
     /// Sets the data of the contender's znode: by convention its name.
-    pub fn data(mut self, data: impl Into<Bytes>) -> Self {
-        (self.data, self.site) = (data.into(), OnceLock::new());
-        self
+    pub fn data(self, data: impl Into<Bytes>) -> Self {
+        self.with(|settings| settings.data = data.into())
     }
 
     /// Sets the access list of the contender's znode, and of the lock's node and its ancestors if
     /// they have to be created (default: every client may do everything).
-    pub fn acls(mut self, acls: Acls) -> Self {
-        (self.acls, self.site) = (acls, OnceLock::new());
-        self
+    pub fn acls(self, acls: Acls) -> Self {
+        self.with(|settings| settings.acls = acls)
     }
 
     /// Sets what happens if the lock's node does not exist (default: it is created as a persistent
     /// znode).
-    pub fn node(mut self, node: ElectionNode) -> Self {
-        (self.options.node, self.site) = (node, OnceLock::new());
-        self
+    pub fn node(self, node: ElectionNode) -> Self {
+        self.with(|settings| settings.options.node = node)
     }
 
     /// Sets the format of the contenders' names: all contenders for one lock need the same one.
@@ -104,9 +116,8 @@ impl Lock {
     /// [`Format::go_leaderelection`] no name tells one contender of a session from another. There a
     /// client has one contender at a path, and may ask again once its last znode is gone, which
     /// [`LockGuard::release`] waits for. If the format prescribes the data, that is used.
-    pub fn format(mut self, format: Format) -> Self {
-        self.options.format = format;
-        self
+    pub fn format(self, format: Format) -> Self {
+        self.with(|settings| settings.options.format = format)
     }
 
     /// Waits until the lock is held. Lost connections and expired sessions do not end the wait;
@@ -118,9 +129,10 @@ impl Lock {
     ///
     /// [`LockError`]: waiting does not repair it.
     pub async fn lock(&self) -> Result<LockGuard, LockError> {
+        let mut acquiring = self.acquiring(WhenBusy::Wait)?;
         loop {
-            if let Some(guard) = self.acquire(WhenBusy::Wait).await? {
-                return Ok(guard);
+            if let Some((acquisition, tenure)) = (&mut acquiring).await? {
+                return Ok(LockGuard::new(acquisition, acquiring.site, tenure));
             }
         }
     }
@@ -150,33 +162,39 @@ impl Lock {
     ///
     /// Those of [`Lock::lock`].
     pub async fn try_lock(&self) -> Result<Option<LockGuard>, LockError> {
-        self.acquire(WhenBusy::GiveUp).await
+        let mut acquiring = self.acquiring(WhenBusy::GiveUp)?;
+        let held = (&mut acquiring).await?;
+        Ok(held.map(|(acquisition, tenure)| LockGuard::new(acquisition, acquiring.site, tenure)))
     }
 
     fn site(&self) -> Result<&Arc<Site>, LockError> {
-        if let Some(site) = self.site.get() {
+        let Settings { path, data, acls, options, site: made } = &*self.settings;
+        if let Some(site) = made.get() {
             return Ok(site);
         }
-        let path = self.path.parse();
-        let path: ZnodePath =
-            path.map_err(|error| LockError::InvalidPath { path: self.path.clone(), error })?;
-        let acl = AclList::new(&self.acls.checked()?);
-        let site = site(&self.client, &path, self.data.clone(), acl, self.options.node);
-        Ok(self.site.get_or_init(|| site))
+        let parsed: ZnodePath =
+            path.parse().map_err(|error| LockError::InvalidPath { path: path.clone(), error })?;
+        let acl = AclList::new(&acls.checked()?);
+        let site = site(&self.client, &parsed, data.clone(), acl, options.node);
+        Ok(made.get_or_init(|| site))
     }
 
-    async fn acquire(&self, when_busy: WhenBusy) -> Result<Option<LockGuard>, LockError> {
-        let site = self.site()?;
-        let options = LockOptions { when_busy, ..self.options };
-        let contender = |id| Ok(election_core::Lock::new(id, options)?);
-        let held = Acquisition::complete(&self.client, site, contender).await?;
-        Ok(held.map(|(acquisition, tenure)| LockGuard::new(acquisition, site, tenure)))
+    fn acquiring(
+        &self,
+        when_busy: WhenBusy,
+    ) -> Result<
+        Acquiring<'_, impl Fn(NomineeId) -> Result<election_core::Lock, LockError> + use<>>,
+        LockError,
+    > {
+        let options = LockOptions { when_busy, ..self.settings.options };
+        let contender = move |id| Ok(election_core::Lock::new(id, options)?);
+        Ok(Acquiring::new(&self.client, self.site()?, contender))
     }
 }
 
 impl fmt::Debug for Lock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { path, options, .. } = self;
+        let Settings { path, options, .. } = &*self.settings;
         f.debug_struct("Lock").field("path", path).field("options", options).finish_non_exhaustive()
     }
 }

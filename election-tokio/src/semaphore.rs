@@ -15,7 +15,7 @@ pub use permit::Permit;
 
 use crate::acl::Acls;
 use crate::client::Client;
-use crate::lock::{Acquisition, LockError};
+use crate::lock::{Acquiring, LockError};
 use crate::site::site;
 
 /// A semaphore at a path, with a number of permits; made by [`Client::semaphore`].
@@ -137,7 +137,7 @@ impl Semaphore {
         let site = site(&self.client, &path, self.data.clone(), acl, self.options.node);
         let options = SemaphoreOptions { when_busy, ..self.options };
         let contender = |id| Ok(election_core::Semaphore::new(id, options));
-        let held = Acquisition::complete(&self.client, &site, contender).await?;
+        let held = Acquiring::new(&self.client, &site, contender).await?;
         Ok(held.map(|(acquisition, tenure)| Permit::new(acquisition, &site, tenure)))
     }
 }

@@ -9,7 +9,7 @@ use core::fmt::Write as _;
 use heapless::String;
 
 use super::exchange::{
-    Answer, Answered, DowngradeRefused, Exchange, NO_NODE, Step, delete, exchange_of,
+    Answer, Answered, DowngradeRefused, Exchange, Exchanging, NO_NODE, Step, delete, exchange_of,
 };
 use super::{Lock, LockFailure, LockNotice};
 use crate::access::Access;
@@ -41,7 +41,8 @@ impl Lock {
         }
         let format = self.format();
         let reader = self.reader().ok_or(DowngradeRefused::Format(format))?;
-        self.exchange = Some(Exchange { reader, step: Step::Asked, sent: Step::Asked });
+        let (step, sent) = (Step::Asked, Step::Asked);
+        self.exchange = Exchanging::UnderWay(Exchange { reader, step, sent });
         Ok(())
     }
 
@@ -61,13 +62,13 @@ impl Lock {
     /// Returns whether the contender's znode may be either of the two, so that reports about the
     /// writer's mean nothing.
     pub(super) fn is_exchanging(&self) -> bool {
-        !matches!(self.exchange, None | Some(Exchange { step: Step::Asked, .. }))
+        self.exchange.present().is_some_and(|exchange| exchange.step != Step::Asked)
     }
 
     /// Returns the znode that heartbeats check meanwhile. While it is unknown which of the two
     /// exists, this is the lock's node, so that no heartbeat is refused because of the exchange.
     pub(super) fn heartbeat_of_exchange(&self) -> Option<Znode<'_>> {
-        let Some(Exchange { reader, step, .. }) = &self.exchange else {
+        let Some(Exchange { reader, step, .. }) = self.exchange.present() else {
             return None;
         };
         match (self.contender.hold(), step) {
@@ -79,7 +80,7 @@ impl Lock {
 
     /// Returns whether it wants the watch of the read with this ticket, which is in flight.
     pub(super) fn exchange_awaits_change(&self, ticket: Ticket) -> bool {
-        matches!(&self.exchange, Some(Exchange { step: Step::Find | Step::Verify, .. }))
+        matches!(self.exchange.present(), Some(Exchange { step: Step::Find | Step::Verify, .. }))
             && self.contender.asked_by_lock(ticket).is_some()
     }
 
@@ -96,7 +97,7 @@ impl Lock {
     pub(super) fn follow_exchange(&mut self, answered: Option<Answered>) -> Option<LockNotice> {
         match self.contender.phase() {
             Phase::CleaningUp | Phase::Over => {
-                self.exchange = None;
+                self.exchange.give_up();
                 return None;
             }
             Phase::Standing | Phase::Leaving => {}
@@ -110,7 +111,7 @@ impl Lock {
 
     /// Handles a lost link: requests in flight may or may not have been executed.
     pub(super) fn exchange_interrupted(&mut self) {
-        if let Some(Exchange { step, .. }) = &mut self.exchange {
+        if let Some(Exchange { step, .. }) = self.exchange.present_mut() {
             *step = match step {
                 Step::Commit | Step::Barrier | Step::Find => Step::Barrier,
                 // No session comes to a server that has not applied what it was answered.
@@ -121,14 +122,14 @@ impl Lock {
 
     /// Handles the contender's leaving.
     fn retract(&mut self) {
-        let Some(Exchange { reader, step, .. }) = &mut self.exchange else {
+        let Some(Exchange { reader, step, .. }) = self.exchange.present_mut() else {
             return;
         };
         match step {
-            Step::Asked => self.exchange = None,
+            Step::Asked => self.exchange.give_up(),
             Step::Verify => {
                 let reader = reader.clone();
-                self.exchange = None;
+                self.exchange.give_up();
                 self.contender.leave_by(reader);
             }
             // Its answer tells which one is to be deleted.
@@ -139,7 +140,7 @@ impl Lock {
 
     fn exchange_answered(&mut self, answered: Answered) -> Option<LockNotice> {
         let Answered { session, ticket, answer } = answered;
-        let Exchange { reader, step, sent } = self.exchange.clone()?;
+        let Exchange { reader, step, sent } = self.exchange.present()?.clone();
         if sent != step {
             return None;
         }
@@ -153,28 +154,28 @@ impl Lock {
             (Step::Commit, Answer::Committed) => self.go_on(Step::Verify),
             (Step::Commit, Answer::Failed(Failure::Unreadable)) => self.go_on(Step::Barrier),
             (Step::Commit, Answer::Failed(failure)) => {
-                self.exchange = None;
+                self.exchange.give_up();
                 return if is_leaving { None } else { self.not_applied(failure) };
             }
             (Step::Barrier, Answer::BarrierPassed) => self.go_on(Step::Find),
             (Step::Find | Step::Verify, Answer::Read(stat)) if stat.owner == Some(session) => {
                 // Contenders behind it have lower tokens than the reader's znode would give.
-                self.kept = self.hold().token();
-                self.exchange = None;
+                let kept = self.hold().token().unwrap_or(stat.token);
+                self.exchange = Exchanging::Done { kept };
                 self.contender.hold_by(reader, Access::Shared, (stat.token, ticket));
                 return Some(LockNotice::Downgraded);
             }
             (Step::Find | Step::Verify, Answer::Read(_))
             | (Step::Verify, Answer::Failed(Failure::NoNode)) => {
-                self.exchange = None;
+                self.exchange.give_up();
                 return self.evicted();
             }
             (Step::Retract, Answer::Deleted | Answer::Failed(Failure::NoNode)) => {
-                self.exchange = None;
+                self.exchange.give_up();
                 self.contender.leave_by(reader);
             }
             (_, answer) => {
-                self.exchange = None;
+                self.exchange.give_up();
                 let notice = self.contender.fail_to_exchange(answer.error());
                 return Some(self.told(notice));
             }
@@ -183,7 +184,7 @@ impl Lock {
     }
 
     fn go_on(&mut self, next: Step) {
-        if let Some(Exchange { step, .. }) = &mut self.exchange {
+        if let Some(Exchange { step, .. }) = self.exchange.present_mut() {
             *step = next;
         }
     }
@@ -215,7 +216,7 @@ impl Lock {
     /// What is asked for next.
     pub(super) fn next_command(&mut self) -> Option<Command<'_>> {
         let Self { contender, exchange, .. } = self;
-        let Some(Exchange { reader, step, sent }) = exchange else {
+        let Some(Exchange { reader, step, sent }) = exchange.present_mut() else {
             return contender.next_command();
         };
         if *step == Step::Asked && !matches!(contender.hold(), Hold::Active(_)) {

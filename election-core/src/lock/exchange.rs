@@ -7,7 +7,7 @@ use crate::command::{
 };
 use crate::event::{Failure, Reply, Stat};
 use crate::format::Format;
-use crate::id::SessionId;
+use crate::id::{SessionId, Token};
 use crate::name::CandidateName;
 use crate::nominee::mismatch;
 use crate::outcome::NominationError;
@@ -26,6 +26,40 @@ pub enum DowngradeRefused {
     /// A writer of this format cannot become a reader, or the format has no readers.
     #[error("a holder cannot go on as a reader in {0:?}")]
     Format(Format),
+}
+
+/// A writer's way to a reader, which a contender goes at most once.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Exchanging {
+    None,
+    UnderWay(Exchange),
+    /// The reader has kept this token from its time as a writer.
+    Done {
+        kept: Token,
+    },
+}
+
+impl Exchanging {
+    pub(super) const fn present(&self) -> Option<&Exchange> {
+        match self {
+            Self::UnderWay(exchange) => Some(exchange),
+            Self::None | Self::Done { .. } => None,
+        }
+    }
+
+    pub(super) const fn present_mut(&mut self) -> Option<&mut Exchange> {
+        match self {
+            Self::UnderWay(exchange) => Some(exchange),
+            Self::None | Self::Done { .. } => None,
+        }
+    }
+
+    /// Ends an exchange that was not made, or not known to be made.
+    pub(super) fn give_up(&mut self) {
+        if let Self::UnderWay(_) = self {
+            *self = Self::None;
+        }
+    }
 }
 
 /// The exchange of a writer's znode for a reader's.

@@ -62,7 +62,7 @@ impl Nominee {
             }
             // The user may have heard of the loss, which is the end by this policy; a withdrawal does
             // not change that end.
-            Stage::Evicted(evicted) if self.policy.on_loss.ends_after(evicted.was) => {
+            Stage::Evicted(evicted) if self.on_loss.ends_after(evicted.was) => {
                 Some(self.end(End::Lost(Cause::Evicted)))
             }
             Stage::Evicted(_) => Some(self.end(End::Withdrawn(Departure::Deleted))),
@@ -126,7 +126,7 @@ impl Nominee {
 
     /// Handles the loss of the candidate against the nominee's will.
     pub(super) fn lose(&mut self, cause: Cause) -> Option<Notice> {
-        match (self.policy.on_loss, &self.stage) {
+        match (self.on_loss, &self.stage) {
             (OnLoss::End, _) => Some(self.end(End::Lost(cause))),
             (OnLoss::StandUntilElected, Stage::Leading(leading)) if leading.mark.is_settled() => {
                 Some(self.end(End::Lost(cause)))

@@ -75,14 +75,14 @@ impl Nominee {
 
     /// Handles a missing parent of the contenders, or its missing parent.
     fn home_missing(&mut self) -> Option<Notice> {
-        match self.contest.mode_of_home(self.policy.election_node) {
+        match self.contest.mode_of_home(self.election_node) {
             Some(mode) => self.repair(Entry::CreateHome(mode)),
             None => self.election_node_missing(),
         }
     }
 
     fn election_node_missing(&mut self) -> Option<Notice> {
-        match self.policy.election_node {
+        match self.election_node {
             ElectionNode::Create(_) => self.repair(Entry::CreateElectionNode),
             ElectionNode::MustExist => Some(self.fail(NominationError::NoElectionNode)),
         }
@@ -114,7 +114,7 @@ impl Nominee {
     ) -> Option<Notice> {
         match result {
             Ok(Reply::NodeCreated) | Err(Failure::NodeExists) => {
-                let home = self.contest.mode_of_home(self.policy.election_node);
+                let home = self.contest.mode_of_home(self.election_node);
                 self.step(home.map_or(Entry::Create, Entry::CreateHome))
             }
             Err(Failure::NoNode) => Some(self.fail(NominationError::NoElectionNode)),

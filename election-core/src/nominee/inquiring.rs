@@ -16,7 +16,7 @@ impl Nominee {
         let Some(mark) = self.contest.end_mark() else {
             return self.lose(cause);
         };
-        let (was, notice) = match (&self.stage, self.policy.on_loss) {
+        let (was, notice) = match (&self.stage, self.on_loss) {
             (Stage::Leading(leading), _) if leading.mark.is_settled() => {
                 (Was::Leading, Some(Notice::Lost(cause)))
             }
@@ -46,7 +46,7 @@ impl Nominee {
         match (&self.stage, result) {
             (Stage::Evicted(_), Ok(Reply::Exists(_))) => Some(self.end(End::ElectionEnded)),
             (Stage::Evicted(Evicted { was, .. }), Err(Failure::NoNode)) => {
-                if self.policy.on_loss.ends_after(*was) {
+                if self.on_loss.ends_after(*was) {
                     return Some(self.end(End::Lost(Cause::Evicted)));
                 }
                 self.stand_again();

@@ -103,7 +103,7 @@ impl Nominee {
             return None;
         }
         let own = leading.own.clone();
-        let afterwards = match self.policy.on_loss {
+        let afterwards = match self.on_loss {
             OnLoss::StandAgain => Afterwards::StandAgain,
             OnLoss::End | OnLoss::StandUntilElected => Afterwards::Lost(Cause::LeaseLapsed),
         };

@@ -36,7 +36,7 @@ impl Nominee {
         let Stage::Leading(Leading { mark: Mark::OfAnother(_), .. }) = &self.stage else {
             return None;
         };
-        Some(self.policy.lock_delay)
+        Some(self.lock_delay)
     }
 
     /// Notes that the leader's work may go on after its end: whenever the leadership ends, the next

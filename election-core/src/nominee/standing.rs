@@ -176,7 +176,7 @@ impl Nominee {
         };
         let (own, tenure) = (own.clone(), Tenure::Active);
         let tombstone = TombstoneWatch::new(self.contest);
-        let mark = Mark::new(self.policy.lock_delay);
+        let mark = Mark::new(self.lock_delay);
         let has_begun = mark.is_settled();
         self.stage = Stage::Leading(Leading { own, token, watch, tombstone, tenure, mark });
         has_begun.then_some(Notice::Elected(token))

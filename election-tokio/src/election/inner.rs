@@ -1,4 +1,4 @@
-//! The state that the handles of one nomination share, and the end of a nomination.
+//! The parts that the handles of one nomination have in common, and the end of a nomination.
 
 use election_core::{Departure, Nominee, NomineeId};
 use election_session::RecipeKey;
@@ -11,8 +11,8 @@ use crate::client::Client;
 use crate::held::Tenure;
 use crate::updates::Updates;
 
-/// The state that a nomination's handle and its leaderships share.
-#[derive(Debug)]
+/// The parts that a nomination's handle and its leaderships have in common.
+#[derive(Clone, Debug)]
 pub(super) struct NominationInner {
     pub(super) client: Client,
     pub(super) key: RecipeKey,

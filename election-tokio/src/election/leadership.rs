@@ -27,14 +27,14 @@ use crate::updates::Updates;
 /// the nomination does, or [`Leadership::resign`].
 #[derive(Clone, Debug)]
 pub struct Leadership {
-    nomination: Arc<NominationInner>,
+    nomination: NominationInner,
     held: Held<LostReason>,
     status: Updates<Status>,
 }
 
 impl Leadership {
     pub(super) fn new(
-        nomination: Arc<NominationInner>,
+        nomination: NominationInner,
         tenure: Arc<Tenure<LostReason>>,
         status: Updates<Status>,
     ) -> Self {

@@ -1,7 +1,6 @@
 //! Nominations.
 
 use core::time::Duration;
-use std::sync::Arc;
 
 use election_core::{Departure, NomineeId};
 use tokio::time::timeout;
@@ -21,13 +20,13 @@ use crate::updates::Updates;
 #[derive(Debug)]
 #[must_use = "a nomination that is dropped withdraws"]
 pub struct Nomination {
-    inner: Arc<NominationInner>,
+    inner: NominationInner,
     status: Updates<Status>,
 }
 
 impl Nomination {
-    pub(super) fn new(inner: NominationInner, status: Updates<Status>) -> Self {
-        Self { inner: Arc::new(inner), status }
+    pub(super) const fn new(inner: NominationInner, status: Updates<Status>) -> Self {
+        Self { inner, status }
     }
 
     pub(super) fn inner(&self) -> &NominationInner {
@@ -102,7 +101,7 @@ impl Nomination {
                 .inner
                 .facts
                 .tenure()
-                .map(|tenure| Leadership::new(Arc::clone(&self.inner), tenure, self.updates()))),
+                .map(|tenure| Leadership::new(self.inner.clone(), tenure, self.updates()))),
             Role::Connecting
             | Role::Standing
             | Role::Following { .. }

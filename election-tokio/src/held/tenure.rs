@@ -18,21 +18,22 @@ pub(crate) struct Tenure<R> {
     pub(crate) znode: CandidateName,
     began: Instant,
     lost: OnceLock<R>,
-    /// Ends with the leadership.
-    ended: Sender<()>,
+    /// Whether another client asks the holder to let go, which only the holders of locks are told.
+    /// Ends with the tenure.
+    is_asked: Sender<bool>,
 }
 
 impl<R: Copy> Tenure<R> {
     pub(crate) fn new(token: Token, znode: CandidateName) -> Self {
-        let (lost, ended) = (OnceLock::new(), Sender::new(()));
-        Self { token, znode, began: Instant::now(), lost, ended }
+        let (lost, is_asked) = (OnceLock::new(), Sender::new(false));
+        Self { token, znode, began: Instant::now(), lost, is_asked }
     }
 
     /// Ends the tenure, and returns how long it has lasted if this call ends it; the first reason
     /// stays. Wake `wakers` afterwards.
     pub(crate) fn end(&self, reason: R, wakers: &mut Vec<Waker>) -> Option<Duration> {
         self.lost.set(reason).ok()?;
-        self.ended.end(wakers);
+        self.is_asked.end(wakers);
         Some(self.began.elapsed())
     }
 
@@ -42,12 +43,40 @@ impl<R: Copy> Tenure<R> {
 
     /// Cancel safe.
     pub(crate) async fn until_lost(&self) -> R {
-        let mut ended = self.ended.subscribe();
+        let mut changes = self.is_asked.subscribe();
         loop {
             if let Some(reason) = self.lost() {
                 return reason;
             }
-            ended.next().await;
+            changes.next().await;
+        }
+    }
+
+    /// Notes whether another client asks the holder to let go. Wake `wakers` afterwards.
+    pub(crate) fn ask(&self, is_asked: bool, wakers: &mut Vec<Waker>) {
+        self.is_asked.show(is_asked, wakers);
+    }
+
+    /// Returns whether another client asks the holder to let go; none does once the tenure is over.
+    pub(crate) fn is_asked(&self) -> bool {
+        self.lost().is_none() && self.is_asked.read(|is_asked| *is_asked)
+    }
+
+    /// Waits until another client asks the holder to let go. Cancel safe.
+    ///
+    /// # Errors
+    ///
+    /// The reason of the loss, if the tenure is over first.
+    pub(crate) async fn until_asked(&self) -> Result<(), R> {
+        let mut changes = self.is_asked.subscribe();
+        loop {
+            if let Some(reason) = self.lost() {
+                return Err(reason);
+            }
+            if self.is_asked() {
+                return Ok(());
+            }
+            changes.next().await;
         }
     }
 }

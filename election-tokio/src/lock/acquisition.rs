@@ -1,14 +1,17 @@
 //! An acquisition: a contender, from standing in the queue to its end.
 
+use core::pin::Pin;
+use core::task::{Context, Poll};
 use std::sync::Arc;
 
 use election_core::{Departure, LockEnd, NomineeId, Recovery};
 use election_session::{RecipeKey, Site};
+use futures_core::Stream as _;
 use zk_session::SessionEnd;
 
 use super::contending::Contending;
 use super::error::{LockError, LockLost, NotDowngraded, ReleaseError};
-use super::face::{LockFace, Showing, Shown};
+use super::face::{LockFace, Shown};
 use crate::client::Client;
 use crate::held::Tenure;
 use crate::hub::Seat;
@@ -21,8 +24,6 @@ pub(crate) struct Acquisition {
     pub(crate) client: Client,
     key: RecipeKey,
     shown: Updates<Shown>,
-    /// Whether another client asks this contender to release.
-    pub(super) requests: Updates<bool>,
 }
 
 /// The outcome of an acquisition.
@@ -34,33 +35,70 @@ enum Outcome {
     Failed(LockError),
 }
 
-impl Acquisition {
-    /// Stands with a contender until it holds, or has given up; then returns `None`. Cancel safe.
-    pub(crate) async fn complete<C: Contending>(
-        client: &Client,
-        site: &Arc<Site>,
-        contender: impl Fn(NomineeId) -> Result<C, LockError>,
-    ) -> Result<Option<(Self, Arc<Tenure<LockLost>>)>, LockError> {
-        loop {
-            let id = NomineeId::from_bytes(random().map_err(LockError::Randomness)?);
-            let mut acquisition = Self::begin(client, Arc::clone(site), contender(id)?)
-                .ok_or_else(|| LockError::AlreadyContending { path: site.path().to_owned() })?;
-            match acquisition.outcome().await {
-                Outcome::Held(tenure) => return Ok(Some((acquisition, tenure))),
-                Outcome::NotAcquired => return Ok(None),
-                // The user was not told yet that it is held.
-                Outcome::Lost => {}
-                Outcome::Failed(error) => return Err(error),
-            }
-        }
+/// Stands with one contender after another, until one holds or has given up; then returns `None`.
+/// Polled after that, it begins anew. Cancel safe.
+///
+/// It is no `async fn`: there may be thousands of waiters, and a future of nested ones holds each
+/// argument and each result several times.
+pub(crate) struct Acquiring<'l, F> {
+    client: &'l Client,
+    pub(crate) site: &'l Arc<Site>,
+    /// Makes a contender with this id.
+    contender: F,
+    present: Option<Acquisition>,
+}
+
+impl<'l, C, F> Acquiring<'l, F>
+where
+    C: Contending,
+    F: Fn(NomineeId) -> Result<C, LockError>,
+{
+    pub(crate) const fn new(client: &'l Client, site: &'l Arc<Site>, contender: F) -> Self {
+        Self { client, site, contender, present: None }
     }
 
+    fn begin(&self) -> Result<Acquisition, LockError> {
+        let Self { client, site, contender, .. } = self;
+        let id = NomineeId::from_bytes(random().map_err(LockError::Randomness)?);
+        Acquisition::begin(client, Arc::clone(site), contender(id)?)
+            .ok_or_else(|| LockError::AlreadyContending { path: site.path().to_owned() })
+    }
+}
+
+impl<C, F> Future for Acquiring<'_, F>
+where
+    C: Contending,
+    F: Fn(NomineeId) -> Result<C, LockError> + Unpin,
+{
+    type Output = Result<Option<(Acquisition, Arc<Tenure<LockLost>>)>, LockError>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        loop {
+            let mut acquisition = match self.present.take() {
+                Some(present) => present,
+                None => self.begin()?,
+            };
+            return Poll::Ready(match acquisition.poll_outcome(cx) {
+                Poll::Pending => {
+                    self.present = Some(acquisition);
+                    return Poll::Pending;
+                }
+                Poll::Ready(Outcome::Held(tenure)) => Ok(Some((acquisition, tenure))),
+                Poll::Ready(Outcome::NotAcquired) => Ok(None),
+                // The user was not told yet that it is held.
+                Poll::Ready(Outcome::Lost) => continue,
+                Poll::Ready(Outcome::Failed(error)) => Err(error),
+            });
+        }
+    }
+}
+
+impl Acquisition {
     /// Begins; `None` if the format has no ids, and the client has a contender at the node.
     fn begin<C: Contending>(client: &Client, site: Arc<Site>, contender: C) -> Option<Self> {
         let shared = client.shared();
         let recovery = contender.recovery();
-        let (face, Showing { shown, requests }) =
-            LockFace::new(shared.clock.clone(), Arc::clone(&site));
+        let (face, shown) = LockFace::new(shared.clock.clone(), Arc::clone(&site));
         let seat = <dyn Seat>::new(contender, face);
         let key = match recovery {
             Recovery::Id => shared.with(|hub, now| hub.stand(now, seat, site)),
@@ -68,32 +106,29 @@ impl Acquisition {
                 shared.with(|hub, now| hub.stand_alone(now, seat, site))?
             }
         };
-        let (shown, requests) = (Updates::new(shown), Updates::new(requests));
-        Some(Self { client: client.clone(), key, shown, requests })
+        Some(Self { client: client.clone(), key, shown: Updates::new(shown) })
     }
 
-    /// Waits until it holds or is over. Cancel safe.
-    async fn outcome(&mut self) -> Outcome {
-        let mut shown = self.shown.latest_and_update();
+    /// Waits until it holds or is over.
+    fn poll_outcome(&mut self, cx: &mut Context<'_>) -> Poll<Outcome> {
         loop {
-            match shown {
-                Shown::Contending => {}
-                Shown::Held(tenure) | Shown::NotDowngraded(tenure, _) => {
-                    return Outcome::Held(tenure);
-                }
-                Shown::Ended(LockEnd::NotAcquired(..) | LockEnd::Released(_)) => {
-                    return Outcome::NotAcquired;
-                }
-                Shown::Ended(LockEnd::Lost(_)) => return Outcome::Lost,
-                Shown::Ended(LockEnd::Failed(failure)) => {
-                    return Outcome::Failed(LockError::Failed(failure));
-                }
-                Shown::ClientEnded(end) => return Outcome::Failed(LockError::ClientClosed(end)),
-            }
-            let Some(next) = self.shown.next().await else {
-                return Outcome::Failed(LockError::ClientClosed(SessionEnd::Abandoned));
+            let shown = match Pin::new(&mut self.shown).poll_next(cx) {
+                Poll::Pending => return Poll::Pending,
+                Poll::Ready(None) => Shown::ClientEnded(SessionEnd::Abandoned),
+                Poll::Ready(Some(shown)) => shown,
             };
-            shown = next;
+            return Poll::Ready(match shown {
+                Shown::Contending => continue,
+                Shown::Held(tenure) | Shown::NotDowngraded(tenure, _) => Outcome::Held(tenure),
+                Shown::Ended(LockEnd::NotAcquired(..) | LockEnd::Released(_)) => {
+                    Outcome::NotAcquired
+                }
+                Shown::Ended(LockEnd::Lost(_)) => Outcome::Lost,
+                Shown::Ended(LockEnd::Failed(failure)) => {
+                    Outcome::Failed(LockError::Failed(failure))
+                }
+                Shown::ClientEnded(end) => Outcome::Failed(LockError::ClientClosed(end)),
+            });
         }
     }
 

@@ -104,12 +104,12 @@ impl Lock {
     /// [`ErrorKind::ReplyTooLarge`] if the data of all contenders is above
     /// [`max_reply`](crate::ClientBuilder::max_reply): contenders decide how much they write.
     pub async fn contenders(&self) -> Result<Vec<Contender>, Error> {
-        let format = self.options.format;
+        let format = self.settings.options.format;
         let placed = |name: &str| match format.child(name) {
             Child::Contender { access, sequence } => Some((sequence, access)),
             _ => None,
         };
-        let mut children = OrderedChildren::list(&self.client, &self.path, placed).await?;
+        let mut children = OrderedChildren::list(&self.client, &self.settings.path, placed).await?;
         let mut contenders: Vec<Contender> =
             children.read_all().await?.into_iter().map(Contender::of).collect();
         for at in 0..contenders.len() {
@@ -161,6 +161,6 @@ impl Lock {
     }
 
     pub(super) fn path_of(&self, contender: &Contender) -> String {
-        child_path(&self.path, &contender.name)
+        child_path(&self.settings.path, &contender.name)
     }
 }

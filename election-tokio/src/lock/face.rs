@@ -24,8 +24,6 @@ pub(super) struct LockFace<C> {
     site: Arc<Site>,
     began: Instant,
     shown: Sender<Shown>,
-    /// Whether another client asks the contender to release.
-    requests: Sender<bool>,
     /// Of what a connection that comes and goes makes a holder say. Most have nothing to say.
     doubts: Option<Box<RepeatLimit>>,
 }
@@ -50,18 +48,13 @@ impl Shown {
     }
 }
 
-/// The state that the caller sees.
-pub(super) struct Showing {
-    pub(super) shown: Receiver<Shown>,
-    pub(super) requests: Receiver<bool>,
-}
-
 impl<C: Contending> LockFace<C> {
-    pub(super) fn new(clock: Clock, site: Arc<Site>) -> (Self, Showing) {
-        let (shown, requests) = (Sender::new(Shown::Contending), Sender::new(false));
-        let showing = Showing { shown: shown.subscribe(), requests: requests.subscribe() };
+    /// Makes the face, and the end through which the caller sees it.
+    pub(super) fn new(clock: Clock, site: Arc<Site>) -> (Self, Receiver<Shown>) {
+        let shown = Sender::new(Shown::Contending);
+        let seen = shown.subscribe();
         let (began, doubts) = (Instant::now(), None);
-        (Self { contender: PhantomData, clock, site, began, shown, requests, doubts }, showing)
+        (Self { contender: PhantomData, clock, site, began, shown, doubts }, seen)
     }
 
     fn entry(&self, contender: &C, what: OnLock) -> Entry {
@@ -100,7 +93,6 @@ impl<C: Contending> LockFace<C> {
     fn end(&self, shown: Shown, unlocked: &mut Unlocked) {
         self.shown.set(shown, &mut unlocked.wakers);
         self.shown.end(&mut unlocked.wakers);
-        self.requests.end(&mut unlocked.wakers);
     }
 }
 
@@ -156,7 +148,9 @@ impl<C: Contending> Face for LockFace<C> {
             }
             _ => {}
         }
-        self.requests.show(contender.is_revoke_requested(), &mut unlocked.wakers);
+        if let Some(tenure) = self.tenure() {
+            tenure.ask(contender.is_revoke_requested(), &mut unlocked.wakers);
+        }
         if let Some(RecipeEnd::HostEnded(_)) = view.end {
             return;
         }

@@ -12,7 +12,6 @@ use super::acquisition::Acquisition;
 use super::error::{LockLost, ReleaseError};
 use crate::client::TransactionError;
 use crate::held::{GuardedTransaction, Held, Tenure};
-use crate::updates::Updates;
 
 /// A lock, held for as long as it is valid.
 ///
@@ -97,11 +96,6 @@ impl LockGuard {
     /// The reason of the loss, if `work` was dropped.
     pub async fn guard<F: Future>(&self, work: F) -> Result<F::Output, LockLost> {
         self.held.guard(work).await
-    }
-
-    /// Returns whether another client asks this holder to release, with its changes.
-    pub(super) fn requests(&self) -> Updates<bool> {
-        self.acquisition.requests.clone()
     }
 
     /// Starts a transaction that is applied only while the holder's znode stands. It is not even

@@ -1,9 +1,5 @@
 //! Revocation: asking a contender to release, and removing it if it does not.
 
-use core::future::{Future as _, pending, poll_fn};
-use core::pin::pin;
-use core::task::Poll;
-
 use bytes::Bytes;
 use election_core::{Format, REVOKE_REQUEST, Revocation, Token, is_revoke_request};
 use tokio::time::{Instant, timeout_at};
@@ -77,7 +73,7 @@ impl Lock {
         &self,
         contender: &Contender,
     ) -> Result<RevokeRequest, RevokeError> {
-        let format = self.options.format;
+        let format = self.settings.options.format;
         if format.layout().revocation != Revocation::ByData {
             return Err(RevokeError::Format(format));
         }
@@ -229,23 +225,11 @@ impl LockGuard {
     ///
     /// The reason of the loss, if the lock was lost before a client asked.
     pub async fn revoke_requested(&self) -> Result<(), LockLost> {
-        let mut requests = self.requests();
-        let mut requested = pin!(async {
-            // If no more requests come, the lock is lost.
-            if requests.wait_for(|is_requested| *is_requested).await.is_err() {
-                pending::<()>().await;
-            }
-        });
-        let mut lost = pin!(self.lost());
-        poll_fn(|cx| match lost.as_mut().poll(cx) {
-            Poll::Ready(reason) => Poll::Ready(Err(reason)),
-            Poll::Pending => requested.as_mut().poll(cx).map(Ok),
-        })
-        .await
+        self.held.tenure.until_asked().await
     }
 
     /// Returns whether another client asks this holder to release, as far as is known here.
     pub fn is_revoke_requested(&self) -> bool {
-        self.requests().latest()
+        self.held.tenure.is_asked()
     }
 }

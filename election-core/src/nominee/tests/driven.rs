@@ -78,7 +78,7 @@ fn a_lapse_does_not_end_the_part_of_a_nominee() {
     assert_eq!(script.seen(), (Phase::Standing, Hold::None));
 
     let mut script = Script::leading();
-    script.nominee.policy.on_loss = OnLoss::End;
+    script.nominee.on_loss = OnLoss::End;
     script.feed(Event::LeaseLapsed);
     assert_eq!(script.seen(), (Phase::Leaving, Hold::None));
     script.answer(Ok(Reply::Deleted));
@@ -201,7 +201,7 @@ fn a_deadline_is_ignored_by_those_that_do_not_lead() {
 #[test]
 fn a_leader_that_steps_down_stands_again_at_the_end() {
     let mut script = Script::leading();
-    script.nominee.policy.on_loss = OnLoss::End;
+    script.nominee.on_loss = OnLoss::End;
     script.feed(Event::Deadline);
     assert_eq!(script.notice, Some(Notice::Lost(Cause::SteppedDown)));
     assert_eq!(script.nominee.hold(), Hold::None, "it leads no longer, and its candidate stands");

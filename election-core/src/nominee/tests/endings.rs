@@ -31,7 +31,7 @@ fn a_leader_whose_candidate_is_deleted_asks_whether_the_election_is_ended() {
     for on_loss in [OnLoss::StandAgain, OnLoss::StandUntilElected, OnLoss::End] {
         let evicted = || {
             let mut script = Script::leading();
-            script.nominee.policy.on_loss = on_loss;
+            script.nominee.on_loss = on_loss;
             script.feed(Event::Look);
             script.answer(Err(Failure::NoNode));
             assert_eq!(script.notice, Some(Notice::Lost(Cause::Evicted)), "at once");
@@ -84,7 +84,7 @@ fn a_nominee_that_asks_can_be_withdrawn() {
         (OnLoss::End, End::Lost(Cause::Evicted)),
     ] {
         let mut script = Script::leading();
-        script.nominee.policy.on_loss = on_loss;
+        script.nominee.on_loss = on_loss;
         script.feed(Event::Look);
         script.answer(Err(Failure::NoNode));
         let output = script.nominee.withdraw();

@@ -1,0 +1,116 @@
+//! The receivers of one value that wait for another.
+
+use core::task::Waker;
+
+/// The place of a waiting receiver; never given twice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Place(u64);
+
+impl Place {
+    pub(super) const FIRST: Self = Self(0);
+
+    pub(super) const fn next(self) -> Self {
+        Self(self.0 + 1)
+    }
+}
+
+/// The receivers that wait for another value. Mostly one or none waits, which takes no allocation.
+pub(super) enum Waiters {
+    Nobody,
+    One(Place, Waker),
+    /// By place.
+    Several(Vec<(Place, Waker)>),
+    /// There is no other value to come.
+    Over,
+}
+
+impl Waiters {
+    pub(super) fn hand_out(self, wakers: &mut Vec<Waker>) {
+        match self {
+            Self::Nobody | Self::Over => {}
+            Self::One(_, waker) => wakers.push(waker),
+            Self::Several(several) => wakers.extend(several.into_iter().map(|(_, waker)| waker)),
+        }
+    }
+
+    /// Registers a waker, and returns the one that is not needed: that which it replaces, or itself
+    /// if nothing else comes.
+    pub(super) fn wait(&mut self, place: Place, waker: Waker) -> Option<Waker> {
+        match self {
+            Self::Nobody => {
+                *self = Self::One(place, waker);
+                None
+            }
+            Self::One(known, replaced) if *known == place => {
+                Some(core::mem::replace(replaced, waker))
+            }
+            Self::One(..) => {
+                if let Self::One(known, first) = core::mem::replace(self, Self::Nobody) {
+                    *self = Self::Several(vec![(known, first)]);
+                }
+                self.wait(place, waker)
+            }
+            Self::Several(several) => match several.binary_search_by_key(&place, |(at, _)| *at) {
+                Ok(at) => several.get_mut(at).map(|(_, known)| core::mem::replace(known, waker)),
+                Err(at) => {
+                    several.insert(at, (place, waker));
+                    None
+                }
+            },
+            Self::Over => Some(waker),
+        }
+    }
+
+    pub(super) fn stop(&mut self, place: Place) -> Option<Waker> {
+        match self {
+            Self::Several(several) => {
+                let at = several.binary_search_by_key(&place, |(at, _)| *at).ok()?;
+                Some(several.remove(at).1)
+            }
+            Self::One(known, _) if *known == place => {
+                match core::mem::replace(self, Self::Nobody) {
+                    Self::One(_, waker) => Some(waker),
+                    _ => None,
+                }
+            }
+            Self::Nobody | Self::One(..) | Self::Over => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn count(waiters: Waiters) -> usize {
+        let mut wakers = Vec::new();
+        waiters.hand_out(&mut wakers);
+        wakers.len()
+    }
+
+    #[test]
+    fn each_place_waits_once_until_it_stops() {
+        let [first, second, third] = [1, 2, 3].map(Place);
+        let waker = || Waker::noop().clone();
+        let mut waiters = Waiters::Nobody;
+        assert!(waiters.stop(first).is_none());
+        assert!(waiters.wait(first, waker()).is_none());
+        assert!(waiters.wait(first, waker()).is_some(), "its former waker is not needed");
+        assert!(waiters.stop(second).is_none());
+        assert!(waiters.stop(first).is_some() && waiters.stop(first).is_none());
+        for place in [first, third, second] {
+            assert!(waiters.wait(place, waker()).is_none());
+            assert!(waiters.wait(place, waker()).is_some());
+        }
+        assert!(waiters.stop(third).is_some() && waiters.stop(third).is_none());
+        assert_eq!(count(waiters), 2);
+    }
+
+    #[test]
+    fn nobody_waits_for_what_is_over() {
+        let mut waiters = Waiters::Over;
+        assert!(waiters.wait(Place::FIRST, Waker::noop().clone()).is_some());
+        assert!(waiters.stop(Place::FIRST).is_none());
+        assert_eq!(count(waiters), 0);
+    }
+}
