@@ -4,6 +4,7 @@ use core::fmt;
 use core::str::FromStr;
 use core::time::Duration;
 
+use super::operating::Operating;
 use super::plan::Plan;
 use super::profile::UnknownName;
 use super::round::Rounds;
@@ -16,10 +17,13 @@ pub enum Addition {
     BrokenAnswers,
     /// Clients play rounds of a recipe that none of the published crates knows.
     Rounds,
+    /// Elections are ended and reopened, the leadership is handed over to a named candidate, and
+    /// new leaders have a lock delay.
+    Operating,
 }
 
 impl Addition {
-    const ALL: [Self; 2] = [Self::BrokenAnswers, Self::Rounds];
+    const ALL: [Self; 3] = [Self::BrokenAnswers, Self::Rounds, Self::Operating];
 }
 
 impl fmt::Display for Addition {
@@ -27,6 +31,7 @@ impl fmt::Display for Addition {
         f.write_str(match self {
             Self::BrokenAnswers => "broken-answers",
             Self::Rounds => "rounds",
+            Self::Operating => "operating",
         })
     }
 }
@@ -36,7 +41,7 @@ impl FromStr for Addition {
 
     fn from_str(text: &str) -> Result<Self, UnknownName> {
         let found = Self::ALL.into_iter().find(|addition| addition.to_string() == text);
-        found.ok_or(UnknownName("broken-answers, rounds"))
+        found.ok_or(UnknownName("broken-answers, rounds, operating"))
     }
 }
 
@@ -51,7 +56,22 @@ impl Plan {
                 self.incidents.sort_by_key(|incident| incident.at);
             }
             Addition::Rounds => self.rounds = Some(Rounds { every: Duration::from_millis(1_500) }),
+            Addition::Operating => self.operate(),
         }
         self
+    }
+
+    /// Draws from numbers of its own, so that the rest of the run stays as it is.
+    fn operate(&mut self) {
+        let mut rng = fastrand::Rng::with_seed(self.seed ^ 0x0000_09e7_a7e5);
+        let operating = Operating::draw(&mut rng);
+        for standing in &mut self.nominees {
+            standing.policy.lock_delay = operating.lock_delay;
+        }
+        // Nominees hear of a hand-over at their next look.
+        self.look_every = self.timeout * rng.u32(500..2_000) / 1_000;
+        self.operating = Some(operating);
+        self.incidents.extend(schedule::draw_of_operating(&mut rng, self));
+        self.incidents.sort_by_key(|incident| incident.at);
     }
 }

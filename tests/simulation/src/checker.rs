@@ -5,6 +5,7 @@ mod conduct;
 mod contract;
 mod election_node;
 mod holders;
+mod operating;
 
 use election_core::{Access, NomineeId};
 
@@ -13,6 +14,7 @@ pub(super) use self::conduct::Conduct;
 pub(super) use self::contract::{Contract, Entry, ServerKind, WatchKind};
 pub(super) use self::election_node::Change;
 pub(super) use self::holders::{Holders, Valid};
+pub(super) use self::operating::{Asked, Operated, Word, mark_of};
 use super::outcome::Law;
 use super::queue::{Kind, Queue};
 

@@ -3,9 +3,12 @@
 
 mod calls;
 mod contending;
+mod ending;
 mod endings;
+mod handing_over;
 mod handover;
 mod observed;
+mod operating;
 mod queued;
 mod rounds;
 mod standing;
@@ -28,9 +31,12 @@ use zk_session::{
 
 pub(super) use self::calls::CallId;
 use self::calls::Calls;
+pub(super) use self::ending::{Goal, sign_of};
+pub(super) use self::handing_over::Leader;
 pub(super) use self::handover::Detached;
 pub(super) use self::observed::Observed;
 use self::observed::Seen;
+use self::operating::Procedures;
 use self::queued::Queued;
 use self::standing::Standing;
 pub(super) use self::users::{Chore, Nomination};
@@ -69,6 +75,7 @@ pub(super) struct Client {
     /// The rounds that its user plays.
     rounds: BTreeMap<RecipeKey, Round>,
     using: Using,
+    procedures: Procedures,
     /// Whether its user has closed it.
     usage: Usage,
     /// Writes under guard that wait for room.
@@ -103,6 +110,7 @@ impl Client {
             seen: BTreeMap::new(),
             rounds: BTreeMap::new(),
             using: Using::default(),
+            procedures: Procedures::default(),
             usage: Usage::Open,
             writes: Vec::new(),
             calls: Calls::new(settings.seed),
@@ -129,11 +137,12 @@ impl Client {
     pub(super) fn handle_timeout(&mut self, now: Instant) {
         self.host.handle_timeout(now);
         self.write_if_due(now);
+        self.go_on_if_due(now);
     }
 
     pub(super) fn poll_timeout(&self) -> Option<Instant> {
         let write = self.writes.iter().map(|write| write.due).min();
-        self.host.poll_timeout().into_iter().chain(write).min()
+        self.host.poll_timeout().into_iter().chain(write).chain(self.procedures.due()).min()
     }
 
     /// Another list of servers counts, of this length.
@@ -168,9 +177,10 @@ impl Client {
 
     /// Adds a nomination.
     fn stand(&mut self, now: Instant, nominee: Nominee, nomination: Nomination) -> RecipeKey {
-        let Nomination { id, queue, policy } = nomination;
+        let Nomination { id, queue, policy, when_asked } = nomination;
+        let nominee = nominee.when_asked(when_asked);
         let key = self.host.stand(now, Standing::Nominee(nominee), site(queue));
-        let stand = Stand { id, queue, terms: Terms::Nominee(policy) };
+        let stand = Stand { id, queue, terms: Terms::Nominee(policy, when_asked) };
         self.seen.insert(key, Seen::new(stand));
         self.told.push(Observed::Entry(Entry::Stood(key)));
         key
@@ -216,6 +226,15 @@ impl Client {
     pub(super) fn debtors(&self) -> impl Iterator<Item = NomineeId> {
         let debtors = self.queued().filter(|(_, it)| it.phase == Phase::CleaningUp);
         debtors.map(|(_, queued)| queued.id)
+    }
+
+    /// The nominees that let the lock delay pass.
+    pub(super) fn awaiting_lock_delay(&self) -> impl Iterator<Item = NomineeId> {
+        let is_delayed = |(key, seen): (&RecipeKey, &Seen)| {
+            let until = self.host.view(*key)?.delay_until;
+            until.map(|_| seen.stand.id)
+        };
+        self.seen.iter().filter_map(is_delayed)
     }
 
     /// Those that have not ended, contenders for locks included.

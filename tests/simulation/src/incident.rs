@@ -6,6 +6,7 @@ use core::time::Duration;
 use super::clock::Time;
 use super::ending::{Ending, Moment};
 use super::links::Impairment;
+use super::operating::GivingUp;
 use super::queue::Queue;
 use super::server_list::ServerList;
 
@@ -79,6 +80,14 @@ pub enum What {
     RemoveLock(u8),
     /// An operator deletes the entry of a participant in the double barrier, by how many are before it.
     DeleteEntry(u8),
+    /// An operator ends an election, by its number, and reopens it later.
+    EndElection(u8),
+    /// The client that leads hands the leadership over to a candidate, counted from the one behind it.
+    HandLeadOver(Place),
+    /// The client that leads an election, by its number, gives the leadership up.
+    GiveUpLead(u8, GivingUp),
+    /// An operator deletes the mark of an election's leader, by the number of the election.
+    EraseMark(u8),
     /// The ways between a member and others are impaired.
     ImpairMember(Whom, Others, Heading, Impairment),
     /// A member's connections with others are lost.
@@ -175,6 +184,7 @@ impl What {
             | Self::RefuseButDeposed
             | Self::Throttle(_)
             | Self::Forbid(..)
+            | Self::EndElection(_)
             | Self::ImpairMember(..)
             | Self::Depose
             | Self::CrashMember(_)
@@ -192,6 +202,9 @@ impl What {
             | Self::WriteContender(..)
             | Self::RemoveLock(_)
             | Self::DeleteEntry(_)
+            | Self::HandLeadOver(_)
+            | Self::GiveUpLead(..)
+            | Self::EraseMark(_)
             | Self::RaiseBounds(_)
             | Self::LosePeers(..) => false,
         }
@@ -232,6 +245,12 @@ impl What {
             Self::WriteContender(..) => "contender written",
             Self::RemoveLock(_) => "lock's node removed",
             Self::DeleteEntry(_) => "entry deleted",
+            Self::EndElection(_) => "election ended",
+            Self::HandLeadOver(_) => "leadership handed over",
+            Self::GiveUpLead(_, GivingUp::Resign) => "leader resigns",
+            Self::GiveUpLead(_, GivingUp::ResignUncleanly) => "leader resigns uncleanly",
+            Self::GiveUpLead(_, GivingUp::StepDown) => "leader steps down",
+            Self::EraseMark(_) => "mark deleted",
             Self::ImpairMember(_, _, Heading::Both, Impairment::Held) => "member cut off",
             Self::ImpairMember(_, _, _, Impairment::Held) => "member cut off one way",
             Self::ImpairMember(_, _, _, Impairment::Slow) => "member slow",
@@ -321,6 +340,21 @@ impl What {
             Self::RemoveLock(lock) => write!(f, "the operator removes {}", Queue::lock(*lock)),
             Self::DeleteEntry(number) => {
                 write!(f, "the operator deletes entry {} of the double barrier", number + 1)
+            }
+            Self::EndElection(election) => {
+                write!(f, "the operator ends election {}", election + 1)
+            }
+            Self::HandLeadOver(place) => write!(
+                f,
+                "the leader of election {} hands over to candidate {} behind it",
+                place.election + 1,
+                place.number + 1
+            ),
+            Self::GiveUpLead(election, _) => {
+                write!(f, "{}, of election {}", self.kind(), election + 1)
+            }
+            Self::EraseMark(election) => {
+                write!(f, "the operator deletes the mark of election {}", election + 1)
             }
             Self::ImpairMember(whom, others, heading, Impairment::Held) => {
                 write!(f, "nothing passes {heading} {whom}, as to {others}")

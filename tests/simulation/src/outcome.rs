@@ -79,6 +79,21 @@ pub enum Law {
     ItemsOnce,
     /// A counter is changed once by each change, but for those of which it is not known.
     CountedOnce,
+    /// Once an end of an election is acknowledged, no candidate stands from before, and none leads by a
+    /// candidate from after it, until the election is reopened; nominees are told of an end that was, and
+    /// of it.
+    EndedForAll,
+    /// A new leader is elected at once if the one before it has said that it ended, and else no sooner
+    /// than the lock delay after that one's candidate.
+    LockDelay,
+    /// The mark that says whose leadership has not ended cleanly is that of the present leader, and goes
+    /// with its candidate at a clean end.
+    MarkOfTheLeader,
+    /// A hand-over promotes the candidate that it names next, or changes nothing.
+    HandedOver,
+    /// In a hand-over those stand behind, and only those, that are ahead of the candidate that it names,
+    /// and consent: at their next look.
+    MakesWay,
     /// Once all is well, those that wait at a barrier or for an item go on as soon as they can.
     WokenInTime,
     /// Once all is well, one nominee leads and the others follow, within a bound.
@@ -128,6 +143,11 @@ impl fmt::Display for Law {
             Self::NotTooEarly => "a barrier that is passed too early",
             Self::ItemsOnce => "an item that is lost, or given twice",
             Self::CountedOnce => "a change of a counter that is lost, or made twice",
+            Self::EndedForAll => "an end of an election that is none",
+            Self::LockDelay => "a lock delay that does not pass, or is none",
+            Self::MarkOfTheLeader => "a mark that is not the present leader's",
+            Self::HandedOver => "a hand-over to another candidate",
+            Self::MakesWay => "a nominee that does not make way as it is to",
             Self::WokenInTime => "one that waits and is forgotten",
             Self::LeaderInTime => "no settled election in time",
             Self::Silence => "traffic while nothing happens",
@@ -169,6 +189,8 @@ pub struct Stats {
     pub locks: LockStats,
     /// What became of uses of barriers, queues and the counter.
     pub uses: UseStats,
+    /// How elections were operated.
+    pub operating: OperatingStats,
     /// Writes under guard that were applied.
     pub guarded_writes: u64,
     /// Sessions that expired, as their clients heard.
@@ -237,6 +259,37 @@ pub struct UseStats {
     pub woken: u64,
 }
 
+/// How elections were operated.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct OperatingStats {
+    /// Ends that were acknowledged to their operator.
+    pub ended: u64,
+    /// Nominations that were told of an end.
+    pub told_of_an_end: u64,
+    /// Leaders that stepped down for the candidate that was named.
+    pub handed_over: u64,
+    /// Nominees that stood behind such a candidate.
+    pub made_way: u64,
+    /// Nominees that let the lock delay pass.
+    pub delayed: u64,
+    /// Leaders that said that they ended.
+    pub ended_cleanly: u64,
+    /// Elections of a new leader that had to come a lock delay after the one before.
+    pub judged_delays: u64,
+}
+
+impl AddAssign for OperatingStats {
+    fn add_assign(&mut self, other: Self) {
+        self.ended += other.ended;
+        self.told_of_an_end += other.told_of_an_end;
+        self.handed_over += other.handed_over;
+        self.made_way += other.made_way;
+        self.delayed += other.delayed;
+        self.ended_cleanly += other.ended_cleanly;
+        self.judged_delays += other.judged_delays;
+    }
+}
+
 impl AddAssign for UseStats {
     fn add_assign(&mut self, other: Self) {
         self.passed += other.passed;
@@ -270,6 +323,7 @@ impl AddAssign<&Self> for Stats {
         self.elections += other.elections;
         self.locks += other.locks;
         self.uses += other.uses;
+        self.operating += other.operating;
         self.guarded_writes += other.guarded_writes;
         self.expiries += other.expiries;
         self.calls += other.calls;

@@ -13,6 +13,7 @@ use super::clock::{Clock, Time};
 use super::ensemble::{ReadOnlyMode, TouchLoss};
 use super::incident::{Incident, What};
 use super::locks::Locks;
+use super::operating::Operating;
 use super::profile::{Profile, grade_name};
 use super::queue::Queue;
 use super::reasons::Counters;
@@ -77,6 +78,8 @@ pub struct Plan {
     pub(super) locks: Option<Locks>,
     /// How clients use barriers, queues and the counter, if they do.
     pub(super) uses: Option<Uses>,
+    /// How elections are operated, if they are.
+    pub(super) operating: Option<Operating>,
     /// How often heartbeats come.
     pub(super) heartbeats: HeartbeatPace,
     /// When leases are kept ready.
@@ -152,6 +155,7 @@ impl Plan {
             addition: None,
             locks: None,
             uses: None,
+            operating: None,
             heartbeats: HeartbeatPace::default(),
             keep_ready: KeepReady::default(),
         };
@@ -263,6 +267,11 @@ impl Plan {
         }
     }
 
+    /// Whether clients are far from the servers, or come late.
+    pub(super) fn is_far(&self) -> bool {
+        self.latency + self.lateness > Duration::ZERO
+    }
+
     /// Whether every client's lease can be proved in time: round trips are short enough, and
     /// processes come soon enough.
     pub(super) fn is_prompt(&self) -> bool {
@@ -308,9 +317,15 @@ impl Plan {
             + expiry * 3
             + self.longest() * 3
             + self.look_every * 2
+            + self.lock_delay() * 3
             + Duration::from_secs(10))
             * 11
             / 10
+    }
+
+    /// How long a new leader waits if the one before it has not said that it ended.
+    pub(super) fn lock_delay(&self) -> Duration {
+        self.operating.map_or(Duration::ZERO, |operating| operating.lock_delay)
     }
 
     /// The command that runs this seed again.
@@ -412,6 +427,10 @@ impl Plan {
                 f,
                 "a recipe each {every} ms, for {longest} ms at most; {participants} enter"
             )?;
+        }
+        if let Some(operating) = self.operating {
+            let look_every = self.look_every.as_millis();
+            writeln!(f, "{operating:?}, a look each {look_every} ms")?;
         }
         if self.read_only == ReadOnlyMode::On {
             writeln!(f, "members without a leader serve reads")?;

@@ -12,6 +12,7 @@ const NO_AUTH: i32 = -102;
 pub(super) struct Reasons {
     access: Access,
     counters: Counters,
+    endings: Endings,
 }
 
 /// Whether an operator changes access lists.
@@ -19,6 +20,13 @@ pub(super) struct Reasons {
 enum Access {
     Everybody,
     Changes,
+}
+
+/// Whether an operator ends elections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Endings {
+    Never,
+    Sometimes,
 }
 
 /// Where the counters of the election nodes begin.
@@ -36,7 +44,14 @@ impl Reasons {
             |incident: &Incident| matches!(incident.what, What::Hide(_) | What::Forbid(..));
         let access =
             if incidents.iter().any(changes) { Access::Changes } else { Access::Everybody };
-        Self { access, counters }
+        let ends = |incident: &Incident| matches!(incident.what, What::EndElection(_));
+        let endings = if incidents.iter().any(ends) { Endings::Sometimes } else { Endings::Never };
+        Self { access, counters, endings }
+    }
+
+    /// Whether an operator ends elections.
+    pub(super) fn elections_end(self) -> bool {
+        self.endings == Endings::Sometimes
     }
 
     /// Whether an operator changes access lists.

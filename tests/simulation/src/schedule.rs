@@ -11,10 +11,12 @@ use super::profile::Profile;
 mod bursts;
 mod callers;
 mod locks;
+mod operating;
 mod uses;
 
 pub(super) use self::callers::draw as draw_of_callers;
 pub(super) use self::locks::draw as draw_of_locks;
+pub(super) use self::operating::draw as draw_of_operating;
 pub(super) use self::uses::draw as draw_of_uses;
 
 /// Nothing happens before that: the nominees take their places.

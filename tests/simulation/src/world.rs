@@ -5,6 +5,7 @@ mod faults;
 mod handover;
 mod lists;
 mod locks;
+mod operating;
 mod operator;
 mod phase;
 mod process;
@@ -32,7 +33,7 @@ use self::process::Process;
 use self::trouble::Troubles;
 use self::uses::UseBook;
 use super::agenda::Agenda;
-use super::checker::{Broken, Candidates, Conduct, Holders, Valid, name, queue_of};
+use super::checker::{Broken, Candidates, Conduct, Holders, Operated, Valid, name, queue_of};
 use super::client::{Observed, Settings};
 use super::clock::{Clock, Time};
 use super::ensemble::{EnsembleConfig, Member, MemberRole, ReadOnlyMode};
@@ -78,6 +79,8 @@ enum Event {
     Use(usize),
     /// It has what it wanted, or wants it no longer.
     EndUse(usize, NomineeId, Verdict),
+    /// Somebody looks whether those make way that are asked to in a hand-over.
+    CheckWay,
     /// Clients play a round.
     Play(Round),
     /// A nominee leaves, in the end.
@@ -104,6 +107,7 @@ pub(super) struct World<'p> {
     rng: fastrand::Rng,
     /// Of its own, so that locks change nothing that is drawn for elections.
     rng_of_locks: fastrand::Rng,
+    rng_of_operating: fastrand::Rng,
     agenda: Agenda<Event>,
     network: Network,
     hosts: Vec<Host>,
@@ -130,6 +134,12 @@ pub(super) struct World<'p> {
     winners: Winners,
     /// In runs in which clients use barriers, queues and the counter.
     uses: Option<UseBook>,
+    /// In runs in which elections are operated.
+    operated: Option<Operated>,
+    /// How many reasons there are for an election to be ended.
+    ends: BTreeMap<Queue, u32>,
+    /// The nominees that wait for the lock delay, with their clients.
+    delayed: BTreeSet<(usize, NomineeId)>,
     stats: Stats,
     observed: Vec<Observed>,
     buffer: BytesMut,
@@ -139,7 +149,8 @@ pub(super) struct World<'p> {
 pub(super) fn run(plan: &Plan, recording: Recording) -> Outcome {
     let mut world = World::new(plan, recording);
     let violation = world.run();
-    let World { mut stats, story, now, holders, candidates, winners, uses, .. } = world;
+    let World { mut stats, story, now, holders, candidates, winners, uses, operated, .. } = world;
+    stats.operating = operated.map(|operated| operated.stats).unwrap_or_default();
     stats.uses = uses.map(|book| book.stats()).unwrap_or_default();
     stats.rounds = u64::try_from(winners.count()).unwrap_or(u64::MAX);
     stats.runs = 1;
@@ -183,6 +194,7 @@ impl<'p> World<'p> {
             longest: plan.longest(),
             now: Time::ORIGIN,
             rng_of_locks: fastrand::Rng::with_seed(plan.seed ^ 0x10c5_0f7e_3071_d000),
+            rng_of_operating: fastrand::Rng::with_seed(plan.seed ^ 0x09e7_a7e5_0000),
             agenda: Agenda::new(),
             network,
             hosts,
@@ -201,6 +213,9 @@ impl<'p> World<'p> {
             story: Story::new(recording),
             winners: Winners::default(),
             uses: UseBook::of(plan),
+            operated: plan.operating.map(|operating| Operated::new(operating.lock_delay)),
+            ends: BTreeMap::new(),
+            delayed: BTreeSet::new(),
             stats: Stats::default(),
             observed: Vec::new(),
             buffer: BytesMut::new(),
@@ -236,6 +251,9 @@ impl<'p> World<'p> {
         }
         for (index, incident) in plan.incidents.iter().enumerate() {
             self.agenda.add(incident.at, Event::Begin(index));
+        }
+        if plan.operating.is_some() {
+            self.agenda.add(Time::ORIGIN, Event::CheckWay);
         }
         if let Some(rounds) = plan.rounds {
             self.agenda.add(Time::ORIGIN + rounds.every, Event::Play(Round(0)));
@@ -283,6 +301,7 @@ impl<'p> World<'p> {
             Event::LetGo(client, contender) => self.let_go(client, contender)?,
             Event::Use(client) => self.use_recipe(client)?,
             Event::EndUse(client, id, verdict) => self.end_use(client, id, verdict)?,
+            Event::CheckWay => self.check_way()?,
             Event::Play(round) => self.play(round)?,
             Event::Leave(client) => self.leave(client)?,
             Event::Look => self.look()?,

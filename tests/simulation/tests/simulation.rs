@@ -5,7 +5,7 @@ use core::ops::Range;
 use std::panic::resume_unwind;
 
 use zk_session::LeaseGrade;
-use zk_simulation::{Addition, Law, Plan, Profile, Recording, run, shrink};
+use zk_simulation::{Addition, Law, OperatingStats, Plan, Profile, Recording, run, shrink};
 
 /// Runs seeds on all cores, and tells the story of each that breaks a law.
 fn broken(profile: Profile, seeds: &Range<u64>) -> Vec<String> {
@@ -115,6 +115,24 @@ fn the_laws_hold_where_connections_break_at_the_first_answer() {
         most_dials = most_dials.max(outcome.stats.most_dials);
     }
     assert!(most_dials > 20, "at most {most_dials} dials in ten seconds");
+}
+
+/// Elections that are ended, reopened and handed over, and leaders with a lock delay, break no law
+/// either, whatever fails.
+#[test]
+fn the_laws_hold_where_elections_are_operated() {
+    let mut stats = OperatingStats::default();
+    for (seed, profile) in (0..240).zip(Profile::ALL.into_iter().cycle()) {
+        let plan = Plan::draw(seed, profile, None).with(Addition::Operating);
+        let outcome = run(&plan, Recording::Off);
+        let command = plan.command();
+        assert!(outcome.violation.is_none(), "{:?}\n{command}", outcome.violation);
+        stats += outcome.stats.operating;
+    }
+    assert!(stats.ended > 60 && stats.told_of_an_end > 120, "{stats:?}");
+    assert!(stats.handed_over > 60 && stats.made_way > 30, "{stats:?}");
+    assert!(stats.ended_cleanly > 60 && stats.delayed > 60, "{stats:?}");
+    assert!(stats.judged_delays > 30, "{stats:?}");
 }
 
 /// The toy is no less at home on a host than a nominee: whatever fails, a round has one winner, and

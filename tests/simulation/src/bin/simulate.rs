@@ -3,7 +3,7 @@
 //! `simulate --seeds 10000 --from 0 [--profile P] [--grade G] [--story]` runs seeds 0 to 9999. A
 //! profile says what fails: `clients`, `follower`, `quorum`; without one the seeds take turns. A grade
 //! that does not hold under the profile is *expected* to break: `--grade contact --profile follower`.
-//! `--with broken-answers` or `--with rounds` adds what no seed draws. With `--story`, each seed tells
+//! `--with broken-answers`, `--with rounds` or `--with operating` adds what no seed draws. With `--story`, each seed tells
 //! what happened in it. A seed that breaks a law is cut down to the needed incidents, and told; the
 //! exit code is then 1. With `--until-broken` the first such seed is the last.
 
@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 use zk_session::LeaseGrade;
 use zk_simulation::{
-    Addition, Law, Outcome, Plan, Profile, Recording, Stats, UseStats, Violation,
+    Addition, Law, OperatingStats, Outcome, Plan, Profile, Recording, Stats, UseStats, Violation,
     keep_panics_quiet, parse_grade, run, shrink,
 };
 
@@ -202,6 +202,20 @@ fn tell_of_uses(uses: UseStats) {
     );
 }
 
+fn tell_of_operating(operating: OperatingStats) {
+    println!(
+        "elections: {} ended, {} nominations told of it; {} handed over, {} made way; {} ended cleanly, \
+         {} lock delays awaited, {} judged",
+        operating.ended,
+        operating.told_of_an_end,
+        operating.handed_over,
+        operating.made_way,
+        operating.ended_cleanly,
+        operating.delayed,
+        operating.judged_delays,
+    );
+}
+
 fn summarise(tally: &Tally, wall: Duration) {
     let Tally { stats, broken, .. } = tally;
     let rate = u128::from(stats.runs) * 1000 / wall.as_millis().max(1);
@@ -240,6 +254,7 @@ fn summarise(tally: &Tally, wall: Duration) {
         locks.gave_up,
     );
     tell_of_uses(stats.uses);
+    tell_of_operating(stats.operating);
     for (kind, count) in &stats.incidents {
         println!("  {count:>8}  {kind}");
     }

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use election_core::{NomineeId, Token};
+use election_core::{Format, NomineeId, Sequence, Token};
 use zk_embedded::Database;
-use zk_jute::SessionId;
+use zk_jute::{SessionId, Zxid};
 
 use super::election_node::{Candidate, Change, ElectionNode};
 use super::{Broken, queue_of};
@@ -112,6 +112,35 @@ impl Candidates {
     /// The candidates of an election in the order of their creation.
     pub(crate) fn in_order(&self, queue: Queue) -> Vec<&str> {
         self.nodes.get(queue.index()).map_or_else(Vec::new, ElectionNode::in_order)
+    }
+
+    /// One that was created before this transaction.
+    pub(crate) fn created_before(&self, queue: Queue, zxid: Zxid) -> Option<&str> {
+        let known = self.nodes.get(queue.index())?.known().iter();
+        // None leads by a number that recurs.
+        let mut numbered = known.filter(|(name, _)| Format::curator_latch().parse(name).is_ok());
+        numbered.find(|(_, candidate)| candidate.czxid < zxid).map(|(name, _)| name.as_str())
+    }
+
+    /// The token of a candidate that stands.
+    pub(crate) fn token_of(&self, queue: Queue, candidate: &str) -> Option<Token> {
+        let known = self.nodes.get(queue.index())?.known().get(candidate);
+        known.map(|candidate| Token::new(candidate.czxid.get()))
+    }
+
+    /// The nominees between the first one and this place, if a candidate has it.
+    pub(crate) fn ahead_of(&self, queue: Queue, place: Sequence) -> Vec<NomineeId> {
+        let known = self.nodes.get(queue.index()).into_iter().flat_map(ElectionNode::known);
+        let numbered = known.filter_map(|(name, candidate)| {
+            Some((Format::curator_latch().parse(name).ok()?.sequence(), candidate.nominee))
+        });
+        let mut numbered: Vec<_> = numbered.collect();
+        numbered.sort_unstable();
+        if numbered.iter().all(|(number, _)| *number != place) {
+            return Vec::new();
+        }
+        let ahead = numbered.into_iter().skip(1).take_while(|(number, _)| *number < place);
+        ahead.map(|(_, nominee)| nominee).collect()
     }
 
     /// Whether this contender has ever had to queue behind another one.

@@ -130,11 +130,12 @@ impl Conduct {
             End::Failed(error) if !self.reasons.explain(error) => {
                 Err((Law::OneEnd, format!("{} failed: {error}", name(nominee))))
             }
-            // No operator of the simulation ends an election.
-            End::ElectionEnded => {
+            // Whether the election was ended at the time, its own law asks.
+            End::ElectionEnded if !self.reasons.elections_end() => {
                 Err((Law::OneEnd, format!("{} is told of an end that never was", name(nominee))))
             }
             End::Failed(_)
+            | End::ElectionEnded
             | End::Resigned(Departure::WithSession)
             | End::Withdrawn(Departure::WithSession)
             | End::Lost(_) => Ok(()),
@@ -184,6 +185,10 @@ impl Automaton {
                 | Observed::OutOfTerms { .. }
                 | Observed::Won(_)
                 | Observed::Told(..)
+                | Observed::StoodBehind { .. }
+                | Observed::StepsDown { .. }
+                | Observed::Condemns { .. }
+                | Observed::EndAcknowledged(_)
                 | Observed::Entry(_),
             ) => state,
             (Self::Apart, Observed::ConnectFailed)

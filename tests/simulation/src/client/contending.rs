@@ -63,7 +63,7 @@ impl Client {
         let is_overdue = |queued: Queued<'_>, seen: &Seen| {
             let is_over = match seen.stand.terms {
                 Terms::Lock { deadline, .. } => deadline.is_some_and(|deadline| deadline < moment),
-                Terms::Nominee(_) => false,
+                Terms::Nominee(..) => false,
             };
             is_over && queued.phase == Phase::Standing && !queued.holds()
         };

@@ -3,7 +3,8 @@
 use core::time::Duration;
 
 use election_core::{
-    GaveUp, LockEnd, LockNotice, NomineeId, Notice, Phase, Recipe as _, Role, Token,
+    Cause, GaveUp, LockEnd, LockNotice, NomineeId, Notice, Phase, Recipe as _, Role, Sequence,
+    Token,
 };
 use election_session::{Event, GrantChange, RecipeEnd, Step, Wake};
 use zk_jute::records::EventType;
@@ -14,8 +15,9 @@ use super::queued::{Queued, notice_of};
 use super::standing::{Standing, StandingNotice};
 use super::users::Stand;
 use super::using::Told;
-use super::{CallId, Client};
+use super::{CallId, Client, Leader};
 use crate::checker::{Entry, ServerKind};
+use crate::queue::Queue;
 use crate::round::Round;
 use crate::toy;
 
@@ -80,6 +82,23 @@ pub(crate) enum Observed {
     Won(Round),
     /// What a use of a barrier, of a queue, or of the counter tells.
     Told(NomineeId, Box<Told>),
+    /// A nominee gives up this place, and stands again behind the candidate that is to lead next.
+    StoodBehind {
+        nominee: NomineeId,
+        place: Sequence,
+    },
+    /// The user of a leader has it step down, since this candidate is the next.
+    StepsDown {
+        leader: Leader,
+        to: String,
+    },
+    /// An operator that ends an election deletes these candidates.
+    Condemns {
+        queue: Queue,
+        candidates: Vec<String>,
+    },
+    /// An operator has ended an election.
+    EndAcknowledged(Queue),
     /// What passes between the client's host and its user.
     Entry(Entry),
 }
@@ -121,7 +140,7 @@ impl Client {
         observed: &mut Vec<Observed>,
     ) {
         match event {
-            Event::Completed { tag, outcome } => self.see_answer(tag, outcome, observed),
+            Event::Completed { tag, outcome } => self.see_answer(now, (tag, outcome), observed),
             Event::Requested { .. } => {
                 observed.push(Observed::Completed);
                 observed.push(Observed::Entry(Entry::Requested));
@@ -181,13 +200,18 @@ impl Client {
 
     fn see_answer(
         &mut self,
-        call: CallId,
-        outcome: Result<Completion, Failure>,
+        now: Instant,
+        (call, outcome): (CallId, Result<Completion, Failure>),
         observed: &mut Vec<Observed>,
     ) {
         observed.push(Observed::Completed);
         observed.extend(self.see_put(call, &outcome));
-        observed.push(Observed::Entry(Entry::Completed(call, outcome.map(drop))));
+        observed.push(Observed::Entry(Entry::Completed(
+            call,
+            outcome.as_ref().map(|_| ()).map_err(|failure| *failure),
+        )));
+        self.procedure_answered(now, call, &outcome);
+        observed.append(&mut self.told);
     }
 
     fn see_step(&mut self, now: Instant, step: Step<StandingNotice>, observed: &mut Vec<Observed>) {
@@ -224,6 +248,12 @@ impl Client {
         let nominee = queued.id;
         match step.notice {
             Some(StandingNotice::Nominee(notice)) => {
+                if let (Notice::CandidateLost(Cause::SteppedDown), Some(own)) =
+                    (notice, queued.znode)
+                {
+                    let place = own.sequence();
+                    observed.push(Observed::StoodBehind { nominee, place });
+                }
                 observed.push(Observed::Notice { nominee, notice });
             }
             Some(StandingNotice::Lock(notice)) => seen.noticed(now, (nominee, notice), observed),

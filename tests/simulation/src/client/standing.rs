@@ -1,6 +1,8 @@
 //! The recipes on a client's sessions: nominees, contenders for locks, users of another recipe, and
 //! players of one that none of the published crates knows.
 
+use core::time::Duration;
+
 use election_core::{
     Barrier, BarrierEnd, CounterChange, CounterEnd, DoubleBarrier, DoubleBarrierNotice, Event,
     Hold, Lock, LockNotice, Nominee, Output, Phase, Recipe, Semaphore, SemaphoreState, Taker,
@@ -164,6 +166,19 @@ impl Recipe for Standing {
             Self::DoubleBarrier(entrant) => entrant.awaits_change(ticket),
             Self::Taker(claimant) => claimant.taker.awaits_change(ticket),
             Self::Counter(change) => change.awaits_change(ticket),
+        }
+    }
+
+    fn awaits_delay(&self) -> Option<Duration> {
+        match self {
+            Self::Nominee(nominee) => nominee.awaits_delay(),
+            Self::Lock(lock) => lock.awaits_delay(),
+            Self::Semaphore(semaphore) => semaphore.awaits_delay(),
+            Self::Player(player) => player.awaits_delay(),
+            Self::Barrier(barrier) => barrier.awaits_delay(),
+            Self::DoubleBarrier(entrant) => entrant.awaits_delay(),
+            Self::Taker(claimant) => claimant.taker.awaits_delay(),
+            Self::Counter(change) => change.awaits_delay(),
         }
     }
 

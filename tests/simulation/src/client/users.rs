@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use election_core::{Access, CandidateName, Nominee, NomineeId, Policy, Token};
+use election_core::{Access, CandidateName, Nominee, NomineeId, Policy, Token, WhenAsked};
 use election_session::{Grant, RecipeKey};
 use zk_jute::records::{
     Acl, CheckVersionRequest, CreateMode, CreateRequest, DeleteRequest, MultiOp, MultiRequest,
@@ -32,12 +32,13 @@ pub(crate) struct Nomination {
     pub(crate) id: NomineeId,
     pub(crate) queue: Queue,
     pub(crate) policy: Policy,
+    pub(crate) when_asked: WhenAsked,
 }
 
 /// What its user asks for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Terms {
-    Nominee(Policy),
+    Nominee(Policy, WhenAsked),
     Lock {
         claim: Claim,
         /// By the clock of the client.
@@ -70,7 +71,9 @@ impl Stand {
     pub(super) const fn nomination(&self) -> Option<Nomination> {
         let Self { id, queue, terms } = *self;
         match terms {
-            Terms::Nominee(policy) => Some(Nomination { id, queue, policy }),
+            Terms::Nominee(policy, when_asked) => {
+                Some(Nomination { id, queue, policy, when_asked })
+            }
             Terms::Lock { .. } => None,
         }
     }
@@ -138,7 +141,7 @@ impl Client {
     }
 
     /// Whether the leadership of this token is valid at this moment.
-    fn leads_by(&self, now: Instant, key: RecipeKey, token: Token) -> bool {
+    pub(super) fn leads_by(&self, now: Instant, key: RecipeKey, token: Token) -> bool {
         let is_proved = self.host.lease_deadline().is_some_and(|deadline| now < deadline);
         let grant = self.host.view(key).map(|view| *view.grant);
         is_proved && grant == Some(Grant::Announced { token })

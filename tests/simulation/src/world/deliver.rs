@@ -174,6 +174,9 @@ impl World<'_> {
         }
         observed.clear();
         self.observed = observed;
+        if self.operated.is_some() {
+            self.check_waiting(client)?;
+        }
         self.reschedule_client(client);
         exchanged
     }
@@ -206,8 +209,10 @@ impl World<'_> {
         running.poll_transmit(&mut self.buffer);
         if let (Some(line), false) = (process.line, self.buffer.is_empty()) {
             let bytes = self.buffer.split().freeze();
-            let changes =
-                if self.plan.uses.is_some() { Changes::Anything } else { Changes::Znodes };
+            let changes = match (self.plan.uses, self.plan.operating) {
+                (None, None) => Changes::Znodes,
+                _ => Changes::Anything,
+            };
             let unanswered = process.unanswered > 0 && changes_something(changes, &bytes);
             self.count_sent(client, &bytes);
             self.network.send_up(self.now, line, bytes);

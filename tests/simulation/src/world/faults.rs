@@ -33,6 +33,8 @@ pub(super) enum Undo {
     Unburden(NodeId),
     /// Let everybody do it again.
     Permit(Queue, Ban),
+    /// Reopen an election.
+    Reopen(Queue),
     /// Let a client go by the whole list of servers.
     ListAll(usize),
     /// Do not let a client end any more.
@@ -79,6 +81,7 @@ impl World<'_> {
                 }
                 Undo::Unburden(node) => self.set_throttling(node, Throttling::Off),
                 Undo::Permit(queue, ban) => self.permit(queue, ban)?,
+                Undo::Reopen(queue) => self.reopen(queue)?,
                 Undo::Spare(afflicted) => self.troubles.end(self.now, afflicted),
                 Undo::Answer(client) => {
                     if let Some(process) = self.processes.get_mut(client) {
@@ -138,18 +141,17 @@ impl World<'_> {
             | What::BreakLock(..)
             | What::WriteContender(..)
             | What::RemoveLock(_)
-            | What::DeleteEntry(_) => self.operate(what)?,
+            | What::DeleteEntry(_)
+            | What::EraseMark(_) => self.operate(what)?,
+            What::EndElection(_) | What::HandLeadOver(_) | What::GiveUpLead(..) => {
+                return self.operate_election(what);
+            }
             What::ImpairMember(whom, others, heading, impairment) => {
                 let node = self.whom(whom);
                 let others = self.others(node, others);
                 return Ok(self.impair(node, others, heading, impairment));
             }
-            What::LosePeers(whom, others) => {
-                let node = self.whom(whom);
-                for other in self.others(node, others) {
-                    self.network.lose_peer(self.now, Way { from: node, to: other });
-                }
-            }
+            What::LosePeers(whom, others) => self.lose_peers(self.whom(whom), others),
             What::Throttle(whom) => return Ok(self.throttle(self.whom(whom))),
             What::RaiseBounds(within) => self.raise_bounds(within),
             What::Depose => return Ok(self.depose()),
@@ -160,6 +162,12 @@ impl World<'_> {
             What::PauseMember(whom) => return Ok(self.pause(self.whom(whom))),
         }
         Ok(Vec::new())
+    }
+
+    fn lose_peers(&mut self, node: NodeId, others: Others) {
+        for other in self.others(node, others) {
+            self.network.lose_peer(self.now, Way { from: node, to: other });
+        }
     }
 
     fn lose_replies(&mut self, client: usize) -> Vec<Undo> {

@@ -39,6 +39,9 @@ impl World<'_> {
         }
         self.conduct.contract(client).map_or(Ok(()), Contract::check_over)?;
         self.conduct.handed_over(detached.owing());
+        if let Some(operated) = &mut self.operated {
+            operated.handed_to_another_process(client);
+        }
         let Some(process) = self.processes.get_mut(client) else {
             return Ok(Vec::new());
         };

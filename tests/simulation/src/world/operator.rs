@@ -47,6 +47,10 @@ impl World<'_> {
             What::RemoveElectionNode(queue) => {
                 self.remove(Queue::election(queue, self.plan.elections))
             }
+            What::EraseMark(queue) => {
+                let queue = Queue::election(queue, self.plan.elections);
+                vec![self.erase_mark(queue)]
+            }
             What::CreateStranger(number) => {
                 let queue = Queue::election(number, self.plan.elections);
                 vec![Chore::Create(queue.child(format_args!("stranger-{number}")))]
@@ -90,6 +94,8 @@ impl World<'_> {
             chores.extend(strangers);
             chores.push(Chore::Delete(queue.node().to_owned()));
         }
+        chores.extend(self.signs_left());
+        chores.extend(self.hand_over_marks_left());
         if self.conduct.reasons().access_changes() {
             chores.extend(Queue::ELECTIONS.map(|queue| self.access_to(queue)));
         }

@@ -123,6 +123,7 @@ impl World<'_> {
             .find_map(|queue| self.unsettled_in(queue))
             .or_else(|| Queue::LOCKS.into_iter().find_map(|queue| self.unsettled_lock(queue)))
             .or_else(|| self.unsettled_use())
+            .or_else(|| self.hand_over_left())
             .or_else(|| self.debtor())
             .or_else(|| self.stale_member())
     }
@@ -188,7 +189,7 @@ impl World<'_> {
             self.phase = Phase::Waking { over: self.now, until: self.now + self.waking_time() };
         } else {
             self.check_accounts()?;
-            self.begin_silence();
+            self.begin_silence()?;
         }
         Ok(())
     }
@@ -215,19 +216,21 @@ impl World<'_> {
             Some(_) => self.phase = Phase::Waking { over, until },
             None if now >= until + self.waking_time() => {
                 self.check_accounts()?;
-                self.begin_silence();
+                self.begin_silence()?;
             }
             None => {}
         }
         Ok(())
     }
 
-    fn begin_silence(&mut self) {
+    fn begin_silence(&mut self) -> Result<(), Broken> {
+        self.check_marks()?;
         for process in &mut self.processes {
             process.traffic = super::process::Traffic::default();
         }
         let until = self.now + self.longest * 3;
         self.phase = Phase::Silence { from: self.now, until };
+        Ok(())
     }
 
     pub(super) fn is_silent(&self) -> bool {
@@ -315,7 +318,7 @@ impl World<'_> {
             .filter_map(|process| process.client.as_ref())
             .map(|client| client.nominees().count())
             .sum();
-        let candidates = self.candidates.count_all();
+        let candidates = self.candidates.count_all() + self.hand_overs_left();
         (standing > 0 || candidates > 0)
             .then(|| format!("{standing} that queue, and {candidates} znodes, are left"))
     }

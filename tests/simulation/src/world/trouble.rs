@@ -75,7 +75,7 @@ impl Troubles {
     }
 
     /// Whether nothing of the kind has happened to the client after that moment.
-    fn spare_since(&self, client: usize, moment: Time) -> bool {
+    pub(super) fn spare_since(&self, client: usize, moment: Time) -> bool {
         let client = self.clients.get(client).copied().unwrap_or_default();
         client.has_been_over_since(moment) && self.ensemble.has_been_over_since(moment)
     }
@@ -118,7 +118,11 @@ impl World<'_> {
             | What::BreakLock(..)
             | What::WriteContender(..)
             | What::RemoveLock(_)
-            | What::DeleteEntry(_) => Afflicted::Nobody,
+            | What::DeleteEntry(_)
+            | What::EndElection(_)
+            | What::HandLeadOver(_)
+            | What::GiveUpLead(..)
+            | What::EraseMark(_) => Afflicted::Nobody,
         }
     }
 

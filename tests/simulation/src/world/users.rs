@@ -50,6 +50,7 @@ impl World<'_> {
         if self.processes.get(client).is_none_or(Process::is_over) {
             self.start_process(client);
         }
+        let when_asked = self.when_asked(client);
         let Some(process) = self.processes.get_mut(client).filter(|process| process.is_up()) else {
             return Ok(());
         };
@@ -60,7 +61,11 @@ impl World<'_> {
         let id = nominee_id(client, process.nominees, queue, Access::Exclusive);
         let now = process.now(self.now);
         let policy = self.plan.nominees.get(client).map(|standing| standing.policy);
-        let nomination = Nomination { id, queue, policy: policy.unwrap_or_default() };
+        let (policy, when_asked) = (policy.unwrap_or_default(), when_asked);
+        let nomination = Nomination { id, queue, policy, when_asked };
+        if let Some(operated) = &mut self.operated {
+            operated.nominated(self.now, id);
+        }
         if let Some(running) = &mut process.client {
             running.nominate(now, nomination);
         }
@@ -72,6 +77,9 @@ impl World<'_> {
 
     /// Withdraws all nominations of a client, those that lead resign.
     pub(super) fn withdraw(&mut self, client: usize) -> Result<(), Broken> {
+        if self.processes.get(client).is_some_and(Process::is_up) {
+            self.note_withdrawal(client);
+        }
         let Some(process) = self.processes.get_mut(client).filter(|process| process.is_up()) else {
             return Ok(());
         };
@@ -122,6 +130,7 @@ impl World<'_> {
 
     /// Ends the client. What its host has to tell waits.
     pub(super) fn end(&mut self, client: usize, ending: Ending) {
+        let when_asked = self.when_asked(client);
         let Some(process) = self.processes.get_mut(client) else {
             return;
         };
@@ -134,7 +143,7 @@ impl World<'_> {
         let most = self.plan.calls.as_ref().map_or(FEW_CALLS, |calls| calls.most);
         let now = process.now(self.now);
         if let Some(running) = &mut process.client {
-            running.end(now, (ending, Nomination { id, queue, policy }, most));
+            running.end(now, (ending, Nomination { id, queue, policy, when_asked }, most));
         }
     }
 
@@ -183,6 +192,7 @@ impl World<'_> {
             process.observe(self.now, what);
         }
         self.observe_locks(client, what)?;
+        self.observe_operating(client, what)?;
         match what {
             Observed::Announced { nominee, until, .. } => {
                 self.check_announced(client, *nominee, *until)?;
@@ -290,6 +300,16 @@ impl World<'_> {
             Observed::Woken { nominee, .. } => format!("{}: woken", name(*nominee)),
             Observed::Won(round) => format!("wins {round:?}"),
             Observed::Told(id, told) => format!("use {id}: {told:?}"),
+            Observed::StoodBehind { nominee, place } => {
+                format!("{}: gives up place {place}, for one behind it", name(*nominee))
+            }
+            Observed::StepsDown { leader, to } => {
+                format!("{}: steps down for {to}", name(leader.nominee))
+            }
+            Observed::Condemns { queue, candidates } => {
+                format!("deletes what stands in {queue}: {candidates:?}")
+            }
+            Observed::EndAcknowledged(queue) => format!("has ended {queue}"),
         };
         self.story.tell(self.now, || (who, text));
     }
@@ -319,6 +339,12 @@ impl World<'_> {
         let result = self.candidates.take_in(self.now, host.database(), &mut changes);
         let booked = self.uses.as_mut().map_or(Ok(()), |book| book.books.take_in(host.database()));
         let result = result.and(booked.map_err(|detail| (Law::NotTooEarly, detail)));
+        let operated = self.operated.as_mut().map_or(Ok(()), |operated| {
+            let sessions: Vec<_> = self.processes.iter().filter_map(Process::session).collect();
+            let database = host.database();
+            operated.take_in(self.now, database, (&changes, &sessions), &self.candidates)
+        });
+        let result = result.and(operated);
         if !changes.is_empty() {
             self.note_change();
         }
