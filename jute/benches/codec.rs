@@ -1,4 +1,4 @@
-//! What the codec costs. How to run: `benches/README.md`.
+//! The codec's costs. How to run: `benches/README.md`.
 
 use core::fmt::Write as _;
 
@@ -141,7 +141,7 @@ fn children_10000_decode(bencher: Bencher<'_, '_>) {
     );
 }
 
-/// What a follower does with a listing: decode it, look at every name, find the own one.
+/// A follower's work on a listing: decode it, look at every name, find the own one.
 #[divan::bench]
 fn children_10000_decode_and_find_one(bencher: Bencher<'_, '_>) {
     let frame = children();

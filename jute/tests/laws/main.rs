@@ -1,4 +1,4 @@
-//! What holds for every record, whatever its fields and whatever the bytes.
+//! Laws that hold for every record, with any fields, and for any bytes.
 
 #![expect(clippy::indexing_slicing, reason = "a test fails by panicking")]
 
@@ -79,7 +79,7 @@ where
     is_read_or_refused::<T>(damaged, again);
 }
 
-/// What a record makes of bytes behind its end.
+/// A record's reaction to bytes behind its end.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Rest {
     Ignored,
