@@ -224,7 +224,7 @@ impl Lab {
         id
     }
 
-    /// What the server has read since the last call.
+    /// Returns the requests that the server has read since the last call.
     pub(crate) fn sent(&mut self) -> Vec<Sent> {
         let mut sent = Vec::new();
         while let Some(mut body) = self.next_frame() {

@@ -166,8 +166,8 @@ fn a_change_of_children_is_told_once_beside_a_recursive_watch() {
     }
 }
 
-/// What waits for a connection goes out behind the watches that are set again, so it must not
-/// end one of those either.
+/// A request that waits for a connection goes out behind the watches that are set again, so it must
+/// not end one of those either.
 #[test]
 fn what_is_asked_while_disconnected_relies_on_the_watches_that_are_set_again() {
     let queue = WhileDisconnected::Queue;
@@ -250,8 +250,8 @@ fn a_change_of_children_that_nothing_announced_is_told() {
     assert_eq!(lab.events(), [changed(1, "/a", CHILDREN, 9)]);
 }
 
-/// What happened meanwhile is not reported (apache/zookeeper #1950), so the watcher hears that it
-/// may have missed something; but not before the server has the watch again.
+/// The server does not report changes in between (apache/zookeeper #1950), so the session tells the
+/// watcher that it may have missed something; but not before the server has the watch again.
 #[test]
 fn a_persistent_watch_reports_the_gap_once_it_is_set_again() {
     let mut lab = Lab::connected();
@@ -309,8 +309,8 @@ fn one_shot_watches_alone_are_set_again_in_the_older_form() {
     assert_eq!(paths(request.data), ["/b"]);
 }
 
-/// A session that comes to an older server, as in an ensemble that is being upgraded, or whose
-/// upgrade is taken back.
+/// A session comes to an older server, as in an ensemble that is being upgraded, or downgraded
+/// again.
 #[test]
 fn a_server_that_knows_no_persistent_watches_costs_those_alone() {
     let mut lab = Lab::connected();

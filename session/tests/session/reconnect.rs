@@ -165,8 +165,8 @@ fn another_server_is_dialled_at_once_after_a_connection_that_lasted() {
     }
 }
 
-/// What a server can make the client do that answers each request once and then breaks the protocol,
-/// or says that the session is over, for as long as it likes.
+/// The requests that a server can cause if it answers each one once and then breaks the protocol, or says that the
+/// session is over, for as long as it likes.
 #[test]
 fn a_server_that_answers_and_then_breaks_off_is_dialled_at_the_pace_of_the_cap() {
     let breaks: [fn(&mut Lab); 3] = [

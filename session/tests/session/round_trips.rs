@@ -265,8 +265,8 @@ fn under_contact_requests_show_that_round_trips_got_shorter() {
     assert!(matches!(link.outlook(), LeaseOutlook::Secure { .. }), "{:?}", link.outlook());
 }
 
-/// What a margin leaves no time for is never called secure, but for `Contact`, where the caller's
-/// requests may do what pings cannot.
+/// The session never calls a lease secure if the margin leaves no time for it, but for `Contact`,
+/// where the caller's requests may do what pings cannot.
 #[test]
 fn margins_that_leave_no_time() {
     let none = Duration::ZERO;

@@ -136,7 +136,7 @@ fn the_lease_and_the_next_ping_count_from_the_handshake() {
     assert_eq!(lab.opcodes_sent(), [OpCode::PING]);
 }
 
-/// Whichever side it is that does not answer. What it says later is ignored.
+/// Either side may be the one that does not answer. The session ignores its later words.
 #[test]
 fn an_exchange_that_takes_too_long_costs_the_connection() {
     let silent_mechanism = |_: &mut Lab| ();
@@ -283,7 +283,7 @@ fn a_server_that_closes_in_the_exchange_is_no_hot_loop() {
     assert!((5..60).contains(&attempts), "{attempts}");
 }
 
-/// A driver whose mechanism is not available drops the transport.
+/// A driver that lacks the mechanism drops the transport.
 #[test]
 fn a_close_while_the_mechanism_works_is_the_drivers() {
     let mut lab = begun();

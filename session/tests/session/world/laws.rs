@@ -1,4 +1,4 @@
-//! What one session has to keep to, whatever happens.
+//! The laws that one session has to keep, whatever happens.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -8,7 +8,7 @@ use zk_session::{Event, Failure, Instant, WatchId, Watching};
 use super::automaton::Automaton;
 use super::server::Server;
 
-/// What was asked for and told so far.
+/// The requests and the reports so far.
 pub(crate) struct Laws {
     automaton: Automaton,
     /// In the order of submission, which is that of their completion.

@@ -1,5 +1,5 @@
-//! A session that anything may happen to. What it must never do is asserted after each step; the tests'
-//! properties and the fuzz target `session` decide what happens.
+//! A session to which anything may happen. The world asserts its laws after each step; the tests' properties and the
+//! fuzz target `session` decide what happens.
 
 pub(crate) mod automaton;
 mod happening;
@@ -22,7 +22,7 @@ pub(crate) use self::happening::{Answer, Ask, Happening, Read, Receive, Word};
 use self::laws::Laws;
 use self::server::Server;
 
-/// What is shorter fits into a frame, whatever the limits.
+/// A shorter length fits into a frame, at any limits.
 const SHORT: usize = 100;
 
 struct World {

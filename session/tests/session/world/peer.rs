@@ -1,4 +1,4 @@
-//! What the server says.
+//! The server's words.
 
 use bytes::{Bytes, BytesMut};
 use zk_jute::records::{
@@ -67,7 +67,7 @@ impl World {
             Answer::Sound(error) if is_heartbeat => {
                 self.reply(xid, zxid, *error, &results(MultiResult::Check));
             }
-            // What a heartbeat is answered with can hardly be guessed.
+            // Random bytes can hardly be the answer to a heartbeat.
             Answer::Any(error, body) if is_heartbeat && body.is_empty() => {
                 self.reply(xid, zxid, *error, &results(MultiResult::Check));
             }

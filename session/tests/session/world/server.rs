@@ -1,4 +1,4 @@
-//! What a server has read, and what its answers prove.
+//! The requests that a server has read, and the proof that its answers are.
 
 use core::time::Duration;
 use std::collections::VecDeque;
@@ -8,7 +8,7 @@ use zk_jute::records::ConnectRequest;
 use zk_jute::{Decode, ErrorCode, OpCode, RequestHeader, Xid, frame_len};
 use zk_session::Instant;
 
-/// What the server knows, and until when the session may believe in its lease.
+/// The server's knowledge, and the time until which the session may believe in its lease.
 #[derive(Default)]
 pub(crate) struct Server {
     pub(crate) input: BytesMut,
