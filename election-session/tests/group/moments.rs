@@ -70,7 +70,7 @@ fn a_moment_is_told_although_members_have_changed_since() {
     assert_eq!((mzxid(&told, "a"), mzxid(&told, "b")), (Some(11), Some(6)));
 }
 
-/// What has changed since is no part of the moment: the next one is.
+/// A later change is no part of the moment: the next change is.
 #[test]
 fn what_has_changed_since_a_moment_is_no_part_of_it() {
     let mut bench = Bench::listed(&["a", "b"], 10);

@@ -1,4 +1,4 @@
-//! A server, what it sends, and a tracker.
+//! A server, its messages, and a tracker.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -13,7 +13,7 @@ use zk_jute::{SessionId, Version, Zxid};
 const PATH: &str = "/group";
 const NAMES: [&str; 5] = ["a", "b", "c", "d", "e"];
 
-/// What goes on besides.
+/// Events beside those of the group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Churn {
     /// Changes, lost connections, expired sessions.
@@ -55,7 +55,7 @@ pub(crate) struct World {
     history: Vec<State>,
     /// The zxid up to which the client's server has applied.
     applied: usize,
-    /// What the session has been shown.
+    /// The last transaction that the session has seen.
     seen: usize,
     sent: VecDeque<GroupRequest>,
     wire: VecDeque<Item>,
@@ -320,8 +320,8 @@ impl World {
         self.held.clear();
     }
 
-    /// What was in flight fails; the watches are set again by a server that has applied what the
-    /// session has seen.
+    /// Every request in flight fails; a server that has applied all that the session has seen sets
+    /// the watches again.
     fn disconnect(&mut self) {
         self.fail_all();
         let applied = self.rng.usize(self.seen..=self.tip());

@@ -18,7 +18,7 @@ pub(crate) struct Lab<R: Recipe> {
     pub(crate) now: Instant,
     /// The servers that the host wanted a connection to.
     pub(crate) wanted: Vec<ServerIndex>,
-    /// What has come out of the host since it was last asked for.
+    /// The events that have come out of the host since the test last took them.
     events: Vec<Event<R, u32, u32>>,
     output: BytesMut,
 }
@@ -132,7 +132,7 @@ impl<R: Recipe> Lab<R> {
         core::mem::take(&mut self.events)
     }
 
-    /// What has become of grants since the last look at the events.
+    /// Returns the changes to grants among the events since the last call.
     pub(crate) fn grants(&mut self) -> Vec<GrantChange> {
         let steps = self.events().into_iter().filter_map(|event| match event {
             Event::Stepped(step) => step.grant,
@@ -141,7 +141,8 @@ impl<R: Recipe> Lab<R> {
         steps.collect()
     }
 
-    /// What the server was asked for since the last call, without heartbeats and confirmations.
+    /// Returns the requests to the server since the last call, without heartbeats and
+    /// confirmations.
     pub(crate) fn asked(&mut self) -> Vec<(OpCode, String)> {
         let mut requests = core::mem::take(&mut self.server.requests);
         requests.retain(|(opcode, _)| ![OpCode::SYNC, OpCode::MULTI].contains(opcode));

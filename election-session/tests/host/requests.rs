@@ -1,4 +1,4 @@
-//! What recipes ask for, and hear of it.
+//! The requests of recipes, and the answers that the recipes hear.
 
 use std::sync::Arc;
 

@@ -17,7 +17,7 @@ use zk_jute::{
 
 pub(crate) const TIMEOUT_MILLIS: i32 = 6000;
 
-/// What the server does at its next handshakes.
+/// The server's behavior at its next handshakes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
     Working,
@@ -27,7 +27,7 @@ pub(crate) enum Mode {
     Away,
 }
 
-/// What becomes of answers.
+/// The server's treatment of its answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answers {
     Sent,
@@ -47,7 +47,7 @@ pub(crate) struct Server {
     child_watches: BTreeSet<String>,
     /// Requests that it does not know: it closes the connection behind its answer.
     pub(crate) unknown: Vec<OpCode>,
-    /// What was asked for, with the path, without pings.
+    /// The requests, with their paths, without pings.
     pub(crate) requests: Vec<(OpCode, String)>,
     outbox: VecDeque<Bytes>,
 }

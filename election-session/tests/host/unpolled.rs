@@ -1,4 +1,4 @@
-//! What callers and drivers do before they have taken out what the host has to tell.
+//! Calls of callers and drivers that come before they have taken the host's events out.
 
 use core::num::NonZeroUsize;
 use std::sync::Arc;
