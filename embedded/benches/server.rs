@@ -1,4 +1,4 @@
-//! What the server costs: `cargo bench -p zk-embedded`. Prints figures, asserts nothing.
+//! The server's costs: `cargo bench -p zk-embedded`. Prints figures, asserts nothing.
 
 use core::error::Error;
 use core::time::Duration;

@@ -54,7 +54,7 @@ struct Core {
     standalone: Standalone,
     clock: Clock,
     tasks: BTreeMap<ConnectionId, Arc<Notify>>,
-    /// What the timer waits for.
+    /// The time that the timer waits for.
     armed: Option<Instant>,
     /// One buffer for all connections: an idle connection costs nothing.
     read_buffer: Vec<u8>,

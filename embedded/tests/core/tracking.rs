@@ -48,7 +48,8 @@ fn the_timeout_of_the_last_touch_counts_until_a_restart() {
     assert!(!is_alive(&world, client.session()), "eleven seconds, and not fifty-one");
 }
 
-/// A request counts once it has come whole, whatever it is; what authenticates does not count.
+/// A request of any kind counts once it has come whole; a request that authenticates does not
+/// count.
 #[test]
 fn whole_requests_count() {
     let ping = frame(&RequestHeader { xid: Xid::PING, opcode: OpCode::PING }, &Ping);

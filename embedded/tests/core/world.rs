@@ -82,7 +82,7 @@ pub(crate) struct Connection {
     next_xid: Xid,
 }
 
-/// What a server granted.
+/// The session and its timeout, as a server granted them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Granted {
     pub(crate) session: SessionId,
