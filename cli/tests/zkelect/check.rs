@@ -17,7 +17,7 @@ fn check(servers: &str, options: &[&str]) -> Output {
     output(&[&["check", "--servers", servers, "--timeout", "5s"], options].concat())
 }
 
-/// What `--json` has, after the exit code is as expected.
+/// Asserts the exit code, and returns the findings of `--json`.
 fn findings(servers: &str, options: &[&str], code: i32) -> Vec<Value> {
     let checked = check(servers, &[&["--json"], options].concat());
     assert_eq!(checked.status.code(), Some(code), "{checked:?}");

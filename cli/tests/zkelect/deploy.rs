@@ -73,7 +73,7 @@ impl Drop for Service {
     }
 }
 
-/// What an option of these arguments says.
+/// Returns the value of an option among these arguments.
 fn option(arguments: &[String], name: &str) -> String {
     let at = arguments.iter().position(|argument| argument.starts_with(name)).expect(name);
     let glued = arguments[at].strip_prefix(name).and_then(|rest| rest.strip_prefix('='));
@@ -94,7 +94,7 @@ fn setting(unit: &str, name: &str) -> String {
     line.trim().to_owned()
 }
 
-/// What follows the name of the program, with a free port.
+/// Returns the arguments behind the name of the program, with a free port.
 fn arguments_of_unit(unit: &str) -> Vec<String> {
     let line = setting(unit, "ExecStart");
     let words = line.split_whitespace().skip(1).map(|word| word.replace("%H", "machine-1"));
@@ -223,7 +223,7 @@ fn the_image_of_the_example_is_built_of_what_there_is() {
     assert!(recipe.contains("RUN cargo build --locked --profile dist -p zkelect\n"));
     let workspace = fs::read_to_string(root.join("Cargo.toml")).expect("the workspace");
     assert!(workspace.contains("[profile.dist]\n"));
-    // What builds have made is not sent to the one that builds the image.
+    // Docker does not send the files that builds have made to the daemon that builds the image.
     let ignored = fs::read_to_string(root.join(".dockerignore")).expect("what is left out");
     assert!(["**/target", ".git"].iter().all(|path| ignored.lines().any(|line| line == *path)));
     assert!(recipe.contains("/src/target/dist/zkelect /usr/local/bin/zkelect\n"));

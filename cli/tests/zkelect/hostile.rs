@@ -11,7 +11,7 @@ use crate::served::Served;
 use crate::support::{BEATING, Folder, Plan, Run, output, text};
 use crate::terminal::is_fit;
 
-/// What the honest server behind has, and what is put in its place: sets the title of a terminal, and
+/// A word of the honest server behind, and the text that is put in its place: it sets the title of a terminal, and
 /// begins a line that passes for one of zkelect's.
 const HONEST: &str = "abcdefghijklmnopqrstuvwxyzabcdefgh-latch-0000000000";
 const FORGED: &str =
@@ -113,7 +113,7 @@ async fn a_forged_list_of_what_is_recognised_is_shown_escaped() {
     }
 }
 
-/// What a lock is waited for by a name that is shown with `-v`.
+/// With `-v`, zkelect shows the name of the znode that it waits for behind.
 #[tokio::test]
 async fn a_forged_contender_ahead_is_shown_escaped() {
     let (_server, servers) = forged("forged-lock", "-__WRIT__").await;
@@ -125,7 +125,7 @@ async fn a_forged_contender_ahead_is_shown_escaped() {
     assert!(stderr.contains(r"\u{1b}]0;x\u{7}\r\nzkelect: forged\u{202e}\u{200b}"), "{stderr}");
 }
 
-/// What blocks the election is told without `-v`, too.
+/// Without `-v`, too, zkelect reports the znode that blocks the election.
 #[tokio::test]
 async fn a_forged_predecessor_is_shown_escaped() {
     let (_server, servers) = forged_election("forged-run").await;

@@ -35,7 +35,7 @@ fn assert_fails(output: &Output, code: i32, said: &[&str]) {
     }
 }
 
-/// What `list --json` shows.
+/// Returns the rows of `list --json`.
 fn rows(servers: &str) -> Vec<Value> {
     let list = members(servers, "list", &["--json"]);
     assert_eq!(list.status.code(), Some(0), "{}", text(&list.stderr));

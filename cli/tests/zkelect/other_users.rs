@@ -110,7 +110,8 @@ fn zkelect_does_not_stand_again_while_something_is_left() {
     assert_eq!(run.count("elected"), 1);
 }
 
-/// What cannot be stopped works on: the next leader has to wait for it, although the first one gave the lead up.
+/// A command that the guard cannot stop works on: the next leader has to wait for it, although the first one gave the
+/// lead up.
 #[test]
 fn a_leader_that_leaves_its_command_behind_does_not_spare_the_next_one_the_lock_delay() {
     let Some(folder) = folder("left-behind") else { return };

@@ -115,7 +115,7 @@ fn a_leader_is_ready_once_its_command_says_so() {
     wait_for_code(&run, "/leading", 200);
     eventually(SOON, "it is seen", || get(&run, "/leader").json()["says"] == "10.0.0.5:8080")
         .expect("it is seen");
-    // It may be the leader still, and nobody can know.
+    // It may be the leader still, and has no way to know.
     proxy.refuse();
     proxy.cut();
     wait_for_code(&run, "/readyz", 503);

@@ -1,4 +1,5 @@
-//! What a service manager hears that has started `zkelect run`: these tests play systemd.
+//! The messages that `zkelect run` sends to the service manager that started it: these tests play
+//! systemd.
 
 use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::net::{SocketAddr, UnixDatagram};

@@ -1,4 +1,5 @@
-//! Who zkelect is to the servers, what it writes there, and what its lease rests on.
+//! The identity that zkelect has for the servers, the data that it writes there, and the grade of
+//! its lease.
 
 use std::fs;
 

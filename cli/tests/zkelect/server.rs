@@ -130,7 +130,7 @@ fn create_ttl(client: &mut RawClient) -> Result<(), String> {
     code(client.request(Opcode::CREATE_TTL, &body.concat()))
 }
 
-/// Nobody else may write there.
+/// No other client may write there.
 fn write_as_super(client: &mut RawClient) -> Result<(), String> {
     let credential = [0_i32.to_be_bytes().to_vec(), buffer(b"digest"), buffer(b"super:admin")];
     code(client.request(Opcode::AUTH, &credential.concat()))?;

@@ -94,7 +94,7 @@ impl Drop for Folder {
     }
 }
 
-/// What a test runs.
+/// The setting of a test: its servers, and the command that it runs.
 pub(crate) struct Plan<'a> {
     pub(crate) servers: &'a str,
     pub(crate) id: &'a str,
@@ -111,7 +111,7 @@ pub(crate) enum Errors {
     To(Stdio),
 }
 
-/// What has a COMMAND.
+/// The kind of process that has a COMMAND.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Subcommand {
     /// At [`ELECTION`].

@@ -140,7 +140,7 @@ impl Terminal {
         String::from_utf8(self.shown.lock().expect("no panic").clone()).expect("UTF-8")
     }
 
-    /// What was drawn last, as a terminal shows it.
+    /// Returns the screen as a terminal shows it now.
     fn screen(&self) -> String {
         let all = self.all();
         let drawings = all.rsplit("\x1b[J").next().unwrap_or_default();
