@@ -1,5 +1,5 @@
-//! A byte stream, split into frames; each payload is read as everything that it could be, in
-//! both directions. What is read has to survive being written and read again.
+//! Splits a byte stream into frames, and reads each payload as every record that it could be, in
+//! both directions. Each record that can be read has to survive being written and read again.
 
 #![no_main]
 #![forbid(unsafe_code)]

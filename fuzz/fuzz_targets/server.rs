@@ -148,7 +148,7 @@ impl World {
         all
     }
 
-    /// Somebody else can still begin a session.
+    /// Another client can still begin a session.
     fn answers(&mut self) {
         for connection in core::mem::take(&mut self.connections) {
             self.server.close(connection);

@@ -1,4 +1,4 @@
-//! What the fuzzer decides about a session, alone or below a host.
+//! The fuzzer's decisions about a session, alone or below a host.
 
 use core::num::NonZeroUsize;
 

@@ -13,7 +13,7 @@ enum Step {
 /// As many as the target has.
 const STEPS: u64 = 7;
 
-/// What a step has room for.
+/// The greatest length that a step has room for.
 const LONGEST: usize = 255;
 
 impl Default for Script {

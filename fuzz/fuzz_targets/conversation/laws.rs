@@ -1,5 +1,5 @@
-//! What a caller may rely on as long as nobody falsifies anything: requests are answered once and
-//! in order; and of watches nothing is lost, and nothing told twice.
+//! The guarantees to a caller as long as no byte is falsified: the session answers each request
+//! once and in order; it loses no watch event, and reports none twice.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -8,7 +8,7 @@ use zk_jute::records::EventType;
 use zk_jute::{ErrorCode, Zxid};
 use zk_session::{Completion, Event, Failure, WatchId, WatchMode, Watching};
 
-/// What was asked for and told so far.
+/// The requests and the reports so far.
 #[derive(Default)]
 pub(crate) struct Laws {
     last_tag: u32,
@@ -48,7 +48,7 @@ enum Found {
     At(Zxid),
 }
 
-/// What a persistent watch has told.
+/// The reports of a persistent watch.
 struct Told {
     /// Every change up to this one.
     up_to: Zxid,

@@ -1,4 +1,4 @@
-//! What one host has to keep to, whatever happens.
+//! The laws that one host has to keep, whatever happens.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -10,7 +10,7 @@ use zk_session::{Failure, Instant, SessionEnd, Watching};
 use crate::recipe::{Any, Told};
 use crate::{Clock, Host};
 
-/// What was asked for and told so far.
+/// The requests and the reports so far.
 pub(crate) struct Laws {
     automaton: Automaton,
     stage: Stage,
@@ -182,7 +182,7 @@ impl Laws {
     fn after(&self, event: &Event<Any, u32, u32>) -> Automaton {
         use Automaton::{AfterReadOnly, Apart, End, ReadOnly, Together};
         match (self.automaton, event) {
-            // What stands after the end is handed back.
+            // The host hands a recipe back that stands after the end.
             (End, Event::Over { .. }) => End,
             (End, event) => panic!("{event:?} after the end"),
             (_, Event::Ended { .. }) => End,

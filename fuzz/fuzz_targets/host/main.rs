@@ -87,7 +87,7 @@ fuzz_target!(|script: Script| {
     }
     world.held = 0;
     world.end();
-    // What comes too late is handed back.
+    // The host hands a recipe back that comes too late.
     let key = world.stand(Any::Commander(Box::new(Commander::new(Vec::new()))), 0);
     world.host.set_deadline(key, Some(world.now));
     world.settle();
@@ -283,7 +283,7 @@ impl World {
         }
     }
 
-    /// What the server sends is on its way, and its end of the connection.
+    /// Takes the server's bytes into the wire, and its end of the connection.
     fn collect(&mut self) {
         if self.wire.collect(self.server_now()) {
             while let Some(frame) = self.wire.next() {

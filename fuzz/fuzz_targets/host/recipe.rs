@@ -18,7 +18,7 @@ pub(crate) enum Any {
     Commander(Box<Commander>),
 }
 
-/// What either has to tell.
+/// A notice of either recipe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Told {
     Nominee(Notice),
