@@ -6,7 +6,7 @@ use core::str::FromStr;
 use heapless::String;
 use thiserror::Error;
 
-/// What the name of a child begins with while its site was asked, and has not come.
+/// The beginning of a child's name while its site was asked, and has not come.
 const INVITED: &str = "invited-";
 
 const MAX_LEN: usize = 64;

@@ -53,7 +53,7 @@ fn id(nominee: u8) -> NomineeId {
     NomineeId::from_bytes(bytes)
 }
 
-/// What is contended for, and with what: a reader passes over readers.
+/// The format and the access of each contest: a reader passes over readers.
 const CONTESTS: [(Format, Access); 5] = [
     (Format::curator_latch(), Access::Exclusive),
     (Format::curator_lock(), Access::Exclusive),
@@ -130,7 +130,7 @@ fn even(name: &str) -> Option<Sequence> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
-    /// What is left out is never what a rule is about.
+    /// No rule depends on a child that the search leaves out.
     #[test]
     fn a_search_agrees_with_a_pass(
         names in names(),

@@ -134,7 +134,7 @@ impl World {
             }
             Step::Execute(i) => {
                 let (ticket, request) = self.clients[i].request.take().unwrap();
-                // What was sent before is executed by now, or never.
+                // By now, the server has executed every earlier request, or never will.
                 if request != Request::Read {
                     self.clients[i].in_doubt = None;
                 }

@@ -186,8 +186,7 @@ fn a_format_is_shown_by_what_its_names_look_like() {
     }
 }
 
-/// What is in the name decides how a create in doubt is cleared up, and how many contenders a session
-/// may have.
+/// The parts of the name decide how a create in doubt is cleared up, and how many contenders a session may have.
 #[test]
 fn a_create_in_doubt_is_cleared_up_by_what_is_in_the_name() {
     let recovery: Vec<_> = ALL.iter().map(|(_, format)| format.recovery()).collect();

@@ -1,4 +1,4 @@
-//! What a lock does that an election does not.
+//! The behavior of a lock that an election does not have.
 
 extern crate alloc;
 use alloc::format;
@@ -189,7 +189,7 @@ fn who_waits_gives_up_at_its_deadline() {
     assert_eq!(script.notice, Some(LockNotice::Ended(end)));
 }
 
-/// What was protected may have changed, so it is for the user to ask for the lock anew.
+/// The protected data may have changed, so it is for the user to ask for the lock anew.
 #[test]
 fn a_lock_that_was_held_is_not_taken_again() {
     let own = name(LOCK.format, LOCK.access, ID, 5);

@@ -21,7 +21,7 @@ pub(super) type MadeText = String<CAPACITY, u8>;
 
 const START: &str = "_c_";
 
-/// What is between the id and the number.
+/// The text between the id and the number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum MadeLabel {
     Latch,
@@ -59,7 +59,7 @@ impl MadeName {
     pub(super) fn text(self) -> MadeText {
         let mut text = MadeText::new();
         let (id, number) = (self.id.in_lower_case(), self.sequence.digits());
-        // There is room for the longest: 59 bytes.
+        // The name has room for the longest part: 59 bytes.
         for part in [START.as_bytes(), &id, self.label.text().as_bytes(), &number] {
             let _fits = core::str::from_utf8(part).map(|part| text.push_str(part));
         }

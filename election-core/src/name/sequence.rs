@@ -9,9 +9,9 @@ pub(crate) const DIGITS: usize = 10;
 ///
 /// A server counts the children of a node with 32 bits and a sign. Up to 2147483646 each number is
 /// given once, in the order of the creates, as long as the parent is not deleted and created again.
-/// What comes after that is no [`Sequence`]: servers since 3.6 give 2147483647 again and again, to
-/// creates in flight together also negative numbers that recur (ZOOKEEPER-3249); earlier ones count
-/// through the negative numbers, and after 2³² creates from 0 again.
+/// A later number is no [`Sequence`]: servers since 3.6 give 2147483647 again and again, to creates
+/// in flight together also negative numbers that recur (ZOOKEEPER-3249); earlier ones count through
+/// the negative numbers, and after 2³² creates from 0 again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Sequence(u32);
 

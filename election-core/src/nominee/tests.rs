@@ -1,4 +1,4 @@
-//! What a script of events shows better than a model of a server.
+//! Scripts of events, for behavior that a model of a server shows less well.
 
 extern crate alloc;
 use alloc::format;

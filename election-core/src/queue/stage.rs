@@ -28,7 +28,7 @@ pub(super) enum Stage<D> {
     /// With priorities: it asks whether an item has come since the list of the window.
     Comparing,
     Listing(Watch),
-    /// There is nothing to take. The watch reports a change.
+    /// The queue has no item. The watch reports a change.
     Waiting,
     Reading,
     Deleting {

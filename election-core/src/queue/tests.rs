@@ -1,4 +1,4 @@
-//! What a taker asks for, one request after the other, and what it says at the edges.
+//! A taker's requests, one after the other, and its words at the edges.
 
 extern crate alloc;
 use alloc::format;
@@ -248,7 +248,7 @@ fn an_empty_queue_is_watched_by_a_second_list() {
     assert_eq!(script.ended(), Some(&TakerEnd::Empty));
 }
 
-/// What it has skipped may be there.
+/// The items that it has skipped may still be there.
 #[test]
 fn a_taker_that_came_too_late_lists_again_before_it_gives_up() {
     let mut script = Script::new(QueueFormat::guide(), Purpose::Take, WhenEmpty::GiveUp);

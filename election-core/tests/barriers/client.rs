@@ -8,7 +8,7 @@ use election_core::{
 
 use super::server::{Answer, Name, Request, id};
 
-/// What a client does with the barrier.
+/// A client's use of the barrier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Wish {
     Task(BarrierTask),
@@ -21,7 +21,7 @@ pub enum Machine {
     Double(DoubleBarrier),
 }
 
-/// What a machine has told.
+/// The notices of a machine so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Told {
     Single(BarrierEnd),
@@ -48,7 +48,7 @@ pub struct Client {
     pub link: Link,
     pub session: SessionId,
     pub session_lives: bool,
-    /// What its server has applied, and what the session has seen of that.
+    /// The last commit that its server has applied, and the last one that the session has seen.
     pub applied: usize,
     pub seen: usize,
     pub request: Option<(Ticket, Request)>,

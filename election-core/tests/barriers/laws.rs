@@ -1,4 +1,4 @@
-//! What has to hold, whatever happens.
+//! The laws that have to hold, whatever happens.
 
 use election_core::{BarrierEnd, BarrierState, DoubleBarrierState, Token};
 
@@ -6,7 +6,7 @@ use super::client::{Client, Link, Machine, Told, Wish};
 use super::server::{Name, Tree};
 use super::world::{World, is_inside, is_left};
 
-/// What was the case so far, as an observer of the whole ensemble sees it.
+/// The history so far, as an observer of the whole ensemble sees it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Laws {
     /// The first that was broken.

@@ -1,5 +1,5 @@
-//! Breadth-first through every state of a world, then through the calm steps for what must come to
-//! pass; what goes wrong is shown with a shortest way to it.
+//! Searches every state of a world, breadth first, then checks through the calm steps that the
+//! world comes to rest as it must; reports a fault with a shortest way to it.
 
 use core::hash::{Hash as _, Hasher as _};
 use std::collections::{HashMap, VecDeque, hash_map::DefaultHasher};

@@ -1,4 +1,4 @@
-//! What may happen next, and how often it may go wrong.
+//! The next possible steps, and how often one may go wrong.
 
 use super::server::Name;
 

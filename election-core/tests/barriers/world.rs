@@ -180,7 +180,7 @@ impl World {
         self.bound_the_lag();
     }
 
-    /// What goes wrong, at the cost of the budget.
+    /// Takes a step that goes wrong, at the cost of the budget.
     fn suffer(&mut self, fault: Step) {
         match fault {
             Step::Disconnect(i) => {
@@ -354,7 +354,7 @@ impl World {
     }
 }
 
-/// What a commit makes watches tell.
+/// Returns the watch events of a commit.
 fn changes(before: &Tree, after: &Tree) -> Vec<(Name, Change)> {
     let mut changes = Vec::new();
     for (name, znode) in before {

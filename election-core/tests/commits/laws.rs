@@ -1,4 +1,4 @@
-//! What has to hold, whatever happens.
+//! The laws that have to hold, whatever happens.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use super::client::{Client, Course, Errand, Told};
 use super::server::Tree;
 use super::world::World;
 
-/// What was the case so far, as an observer of the whole ensemble sees it.
+/// The history so far, as an observer of the whole ensemble sees it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Laws {
     /// The first that was broken.

@@ -11,7 +11,7 @@ use super::laws::Laws;
 use super::server::{Answer, Applies, Change, Request, Server, Tree};
 use super::step::{Budget, Step};
 
-/// What is left of a process that was killed.
+/// The remains of a process that was killed.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Ghost {
     site: Option<SiteName>,
@@ -188,7 +188,7 @@ impl World {
         self.bound_the_lag();
     }
 
-    /// What goes wrong, at the cost of the budget.
+    /// Takes a step that goes wrong, at the cost of the budget.
     fn suffer(&mut self, fault: Step) {
         match fault {
             Step::Disconnect(i) => {
@@ -418,7 +418,7 @@ fn id_of(client: &Client) -> NomineeId {
     id
 }
 
-/// What a commit makes watches tell.
+/// Returns the watch events of a commit.
 fn changes(before: &Tree, after: &Tree) -> Vec<(String, Fired)> {
     let gone = before.keys().filter(|name| !after.contains_key(*name));
     let created = after.keys().filter(|name| !before.contains_key(*name));

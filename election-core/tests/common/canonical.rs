@@ -155,8 +155,8 @@ impl Ranks {
         if self.exact { token } else { rank(&self.tokens, &token) }
     }
 
-    /// A candidate by its place among all that are known: that tells whose it is, too, unless the
-    /// numbers come around again.
+    /// Writes a candidate as its place among all that are known: the place tells its nominee, too,
+    /// unless the numbers come around again.
     fn name(&self, name: Name) -> i64 {
         let number = if self.exact {
             let client = i64::try_from(name.client).expect("few clients");

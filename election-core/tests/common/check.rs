@@ -1,4 +1,4 @@
-//! What must hold in every state of a world.
+//! The laws that must hold in every state of a world.
 
 use election_core::{End, NominationError, Recipe, Role, Token};
 
@@ -23,8 +23,9 @@ impl World {
         self.check_herd()
     }
 
-    /// What must hold besides where nothing happens any more unless something goes wrong: exactly
-    /// one leads, everybody else follows, and the queue holds nothing but their candidates.
+    /// Checks the further laws of a state where nothing happens any more unless something goes
+    /// wrong: exactly one nominee leads, all others follow, and the queue holds nothing but their
+    /// candidates.
     pub fn check_rest(&self) -> Result<(), String> {
         self.check_end_at_rest()?;
         self.check_hand_over_at_rest()?;
@@ -100,9 +101,9 @@ impl World {
         Ok(())
     }
 
-    /// Who believes to lead, in a session that lives and by a znode that no operator deleted. The
-    /// lease covers the time between the end of a session and the news of it; against an operator
-    /// only the token helps.
+    /// Returns the nominees that believe to lead, in a session that lives and by a znode that no
+    /// operator deleted. The lease covers the time between the end of a session and the news of it;
+    /// against an operator only the token helps.
     fn valid_leaders(&self) -> Vec<usize> {
         let leads = |client: &&Client| match client.nominee.role() {
             Role::Leading { token } | Role::Suspended { token } => {

@@ -79,9 +79,9 @@ pub struct Client {
     pub session: SessionId,
     /// At the server; the client may not know yet.
     pub session_lives: bool,
-    /// What the server of this connection has applied.
+    /// The last commit that the server of this connection has applied.
     pub applied: usize,
-    /// What the session has seen for certain: it goes to no server that is behind.
+    /// The last commit that the session has seen for certain: it goes to no server that is behind.
     pub seen: usize,
     pub watchers: Vec<Watcher>,
     /// Sent, and not executed yet.
@@ -139,7 +139,8 @@ impl Client {
         }
     }
 
-    /// Another process goes on with the session; what was on its way to this one is lost.
+    /// Hands the session to another process, which goes on with it; messages on the way to this one
+    /// are lost.
     pub fn hand_over(&mut self) {
         self.nominee = self.nominee.returning(self.wish);
         self.stragglers.clear();
@@ -233,8 +234,8 @@ impl Client {
         Author { client: self.index, session: self.session, kind: self.kind() }
     }
 
-    /// The driver takes down what is no longer waited for, a watch whose read is still in flight
-    /// too. A change may be on its way all the same, and must not matter.
+    /// Takes down, as the driver, each watch that the nominee no longer waits for, also one with a
+    /// read still in flight. A change may be on its way all the same, and must not matter.
     pub fn take_down_watches(&mut self) -> Result<(), String> {
         let nominee = &self.nominee;
         let awaited = |watcher: &Watcher| nominee.awaits_change(watcher.ticket);
@@ -282,7 +283,7 @@ impl Client {
         is_silent && (output.command, output.notice) == (None, None)
     }
 
-    /// The requests whose replies did not come yet.
+    /// Returns the requests that have had no reply yet.
     pub fn unanswered(&self) -> impl Iterator<Item = Ticket> {
         let due = self.due.iter().map(|due| due.ticket);
         due.chain(self.requests.iter().map(|(ticket, _)| *ticket))

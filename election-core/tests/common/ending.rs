@@ -20,7 +20,7 @@ pub enum Ending {
     Deleting(Vec<Name>),
 }
 
-/// What has become of the election by that.
+/// The election's state after that.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Course {
     /// It was never ended.

@@ -8,7 +8,7 @@ use super::client::Client;
 use super::server::{Entry, Name};
 use super::step::Step;
 
-/// What is being handed over.
+/// The leadership that is being handed over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct HandOver {
     /// The leader, and by what.

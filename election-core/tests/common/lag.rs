@@ -1,4 +1,4 @@
-//! How far servers may lag, and what nobody can see any more.
+//! The lag of servers, and the changes that no client can see any more.
 
 use super::World;
 use super::client::Client;

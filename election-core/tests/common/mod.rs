@@ -96,18 +96,18 @@ pub struct World {
     pub numbers_matter: bool,
     /// Whether nominations may fail because the server refuses what they need.
     pub may_fail: bool,
-    /// What an operator deleted, as long as its nominee may not know it.
+    /// The candidates that an operator deleted, as long as their nominees may not know it.
     pub evicted: Vec<(Name, Token)>,
     /// The first rule that was broken.
     pub fault: Option<String>,
-    /// The greatest token that anybody was elected with.
+    /// The greatest token of any election so far.
     pub greatest_token: i64,
     /// The same, of those that share with none.
     pub greatest_unshared: i64,
     /// The operator that ends the election.
     pub ending: Ending,
     pub course: Course,
-    /// What is being handed over.
+    /// The leadership that is being handed over.
     pub hand_over: Option<HandOver>,
     /// Whether an operator may have deleted candidates for another reason.
     pub has_evicted_otherwise: bool,
@@ -224,7 +224,7 @@ impl World {
         self.clients[client].candidate().expect("a candidate")
     }
 
-    /// What the client was told since the last call.
+    /// Returns the client's notices since the last call.
     pub fn notices(&mut self, client: usize) -> Vec<Notice> {
         self.clients[client].log.replace(Vec::new()).unwrap_or_default()
     }
@@ -257,14 +257,14 @@ impl World {
         self
     }
 
-    /// The same world, with a znode in it that nobody created.
+    /// Adds a znode to the world that no client created.
     pub fn with_znode(mut self, znode: Znode) -> Self {
         self.server.zxid = self.server.zxid.max(znode.token.get());
         self.server.commit(Entry::Created(znode));
         self
     }
 
-    /// The same world, with servers before 3.5, whose replies to a create tell its name only.
+    /// Gives the world servers before 3.5, whose replies to a create tell its name only.
     pub fn without_create2(mut self) -> Self {
         self.server.knows_create2 = false;
         self

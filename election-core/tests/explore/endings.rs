@@ -21,7 +21,7 @@ fn two_nominees_that_join_while_the_election_is_ended() {
     explore("2 nominees, ended, 1 loss", World::new(2, budget).lagging(2));
 }
 
-/// Who stands again after an expiry looks again.
+/// A nominee that stands again after an expiry looks again.
 #[test]
 fn nominees_whose_sessions_expire_while_the_election_is_ended() {
     let budget = Budget { losses: 1, expiries: 1, ends: 1, ..NO_FAULTS };

@@ -58,7 +58,7 @@ fn three_locks_one_released() {
     explore("3 locks, 1 loss, 1 released or given up", world);
 }
 
-/// What was held and is lost ends, and is not held again.
+/// A lock that was held and is lost ends, and is not held again.
 #[test]
 fn two_settled_locks_an_operator() {
     let budget = Budget { losses: 1, deletions: 1, writes: 1, lapses: 1, ..NO_FAULTS };

@@ -1,5 +1,4 @@
-//! What goes wrong, and what happens then: a test for each hazard that is the election's own
-//! business.
+//! Failures, and the reactions to them: a test for each hazard that is the election's own business.
 
 #[path = "../common/mod.rs"]
 mod common;

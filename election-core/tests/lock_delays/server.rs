@@ -58,7 +58,7 @@ pub enum Answer {
     Read(Candidate),
     Mark(Mark),
     Deleted,
-    /// What the mark's version is now.
+    /// The new version of the mark.
     Marked(i32),
     BothDeleted,
     Failed(Failure),
@@ -112,7 +112,7 @@ impl Request {
         }
     }
 
-    /// What becomes of the tree by a write.
+    /// Applies a write to the tree.
     pub fn write(&self, tree: &mut Tree, session: i64, (token, number): (i64, i64)) -> Answer {
         let aborted = |part, code| Answer::Failed(Failure::Aborted { part, code });
         match self {

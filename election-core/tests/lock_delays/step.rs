@@ -1,4 +1,4 @@
-//! What can happen next.
+//! The next possible steps.
 
 /// How much may go wrong.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -12,7 +12,7 @@ pub struct Budget {
     pub evictions: u8,
     /// Marks that an operator deletes.
     pub erasures: u8,
-    /// Leaders whose work did not end.
+    /// Leaders that do not end their work.
     pub unclean: u8,
 }
 

@@ -17,11 +17,12 @@ pub struct World {
     budget: Budget,
     /// The tokens with which nominees were told that they lead.
     led: BTreeSet<Token>,
-    /// Those of them that have said that they ended, and whose candidate went by that.
+    /// Tokens of nominees that have said that they ended, and that deleted their candidates by
+    /// that.
     ended: BTreeSet<Token>,
     /// Those for which a nominee has let the delay pass, and has taken their mark's place.
     waited_for: BTreeSet<Token>,
-    /// Those whose user has ended the leadership.
+    /// Tokens of leaderships that their users have ended.
     given_up: BTreeSet<Token>,
     /// An operator has deleted the mark.
     was_erased: bool,
@@ -170,7 +171,7 @@ impl World {
         }
     }
 
-    /// What goes wrong, or what users and operators do.
+    /// Takes a step that goes wrong, or that users and operators take.
     fn befall(&mut self, step: Step) {
         match step {
             Step::LearnExpiry(i) => {

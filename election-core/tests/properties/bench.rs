@@ -116,7 +116,7 @@ fn any_name() -> impl Strategy<Value = String> {
 
 const ID: NomineeId = NomineeId::from_bytes([7; 16]);
 
-/// What a command was, and whether its reply verifies the own znode.
+/// The kind of a command, and whether its reply verifies the own znode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Create,
@@ -128,7 +128,7 @@ enum Kind {
     Inspect,
     LookForEnd,
     Delete,
-    /// What no nominee asks for.
+    /// A command that no nominee gives.
     Other,
 }
 

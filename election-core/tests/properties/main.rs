@@ -74,7 +74,7 @@ fn policy() -> impl Strategy<Value = Policy> {
 
 #[derive(Clone, Copy, Debug)]
 enum Start {
-    /// Nobody is connected, and the server counts from here.
+    /// The client is not connected, and the server counts from here.
     Fresh(i32),
     /// One leads, two follow.
     Settled,
@@ -118,8 +118,7 @@ proptest! {
         }
     }
 
-    /// The same for contenders for a lock, of whom some become readers, are asked to let go, or pass
-    /// their deadlines.
+    /// The same for contenders for a lock: some become readers, are asked to let go, or pass their deadlines.
     #[test]
     fn a_random_run_of_a_lock_keeps_every_rule_and_comes_to_rest(
         picks in prop::collection::vec(any::<Index>(), 0..300),

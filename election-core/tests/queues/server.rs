@@ -5,7 +5,7 @@ use election_core::{
     Znode,
 };
 
-/// What a request of a taker is, in numbers.
+/// A taker's request, in numbers.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Request {
     CreateNode,
@@ -64,7 +64,7 @@ impl Order {
     }
 }
 
-/// What is below the node.
+/// The children of the node.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Tree {
     pub has_node: bool,
@@ -177,7 +177,7 @@ impl Tree {
         self.claims.iter().any(|(claimed, _)| *claimed == number)
     }
 
-    /// What a watch on the children of the node tells of.
+    /// Whether both have the same children: a watch on the children of the node reports if not.
     pub fn has_same_children(&self, other: &Self) -> bool {
         let children = |tree: &Self| tree.items.iter().map(|item| item.number).collect::<Vec<_>>();
         children(self) == children(other) && self.claims == other.claims

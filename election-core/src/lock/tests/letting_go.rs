@@ -104,7 +104,7 @@ impl Script {
     }
 }
 
-/// What the contender's znode was created with is its user's, whatever it says.
+/// The first data of the contender's znode is its user's, whatever it says.
 #[test]
 fn what_a_znode_was_created_with_is_no_request() {
     let mut script = Script::holding(LockOptions::exclusive());
@@ -223,7 +223,8 @@ fn a_downgrade_that_is_refused_leaves_a_writer() {
     assert_eq!(script.notice, Some(LockNotice::Ended(LockEnd::Lost(Cause::Evicted))));
 }
 
-/// Whichever of the two stands, and whatever is still applied: the writer's goes first.
+/// The contender deletes the writer's znode first, whichever of the two stands, and whatever
+/// request is still applied.
 #[test]
 fn one_that_leaves_in_doubt_removes_both() {
     let mut script = Script::holding(WRITE);

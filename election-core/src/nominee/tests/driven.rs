@@ -1,5 +1,5 @@
-//! What a driver asks a nominee beside the events: how far it has come, what it holds, and which
-//! watches it wants.
+//! Questions of a driver to a nominee beside the events: how far it has come, whether it leads, and
+//! which watches it wants.
 
 use super::*;
 

@@ -182,7 +182,7 @@ fn one_that_is_evicted_before_its_mark_is_written_has_not_led() {
     }
 }
 
-/// What is written for one that leaves before it hears of it, it takes along.
+/// A nominee that leaves before it hears of its own write deletes the mark that it wrote.
 #[test]
 fn one_that_withdraws_while_it_writes_its_mark_deletes_that() {
     let mut script = Script::promoted(OnLoss::StandAgain);

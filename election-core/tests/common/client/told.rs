@@ -1,8 +1,8 @@
-//! What the notices of a nominee amount to.
+//! The sum of a nominee's notices.
 
 use election_core::{Notice, Token};
 
-/// What the notices amount to so far.
+/// The sum of the notices so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Told {
     NotLeading,

@@ -1,17 +1,17 @@
-//! What candidates and sessions are called, kept small.
+//! The names of candidates and sessions, kept small.
 
 use election_core::{Access as Wanted, CandidatePrefix, Format, NomineeId, SessionId};
 
 use super::super::client::{FIRST_SESSION, SESSIONS, nominee_id};
 
-/// What a znode's name says that its contender wants.
+/// The kind of contender, by its znode's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
     Latch,
     Lock,
     Write,
     Read,
-    /// `n_#`: no name tells whose it is.
+    /// `n_#`: a name without its nominee's id.
     Plain,
     /// `x-<session>-#`.
     Session,

@@ -1,4 +1,4 @@
-//! What holds in every state, and at rest.
+//! The laws of every state, and of the states at rest.
 
 use election_core::{Hold, Phase, Recipe as _, Token};
 

@@ -1,4 +1,4 @@
-//! What the ensemble has committed, and what a server that lags has applied of it.
+//! The state that the ensemble has committed, and the part that a server that lags has applied.
 
 /// The children of the semaphore's node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
