@@ -28,7 +28,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     write(&old, "written by the first").await?;
     show(&operator).await?;
 
-    // Prepared while it leads, and sent too late. What a paused process does.
+    // Prepared while it leads, and sent too late, as a paused process sends it.
     let late = old.transaction().set_data(LEDGER, "written too late", Version::ANY);
 
     let mut heir = second.election(ELECTION).data("second").nominate()?;

@@ -1,4 +1,4 @@
-//! What the client costs: `getData` against a responder that costs next to nothing.
+//! The client's costs: `getData` against a responder that costs next to nothing.
 
 use core::error::Error;
 use core::time::Duration;

@@ -12,7 +12,7 @@ use crate::responder::ANSWER;
 /// Requests in flight.
 pub(crate) const WINDOW: usize = 256;
 
-/// What a load took.
+/// The costs of a load.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cost {
     /// Of a request in flight with others: time passed.

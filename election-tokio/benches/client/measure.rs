@@ -4,7 +4,7 @@ use core::time::Duration;
 use std::fs;
 use std::io;
 
-/// What this thread has used of a processor. Linux.
+/// Returns the processor time that this thread has used. Linux.
 pub(crate) fn cpu_time() -> io::Result<Duration> {
     let schedstat = fs::read_to_string("/proc/thread-self/schedstat")?;
     let nanos = schedstat.split_whitespace().next().and_then(|nanos| nanos.parse().ok());

@@ -57,7 +57,7 @@ enum ServersAt {
     Source { source: Arc<dyn ServerSource>, chroot: String },
 }
 
-/// What to do on connecting if the chroot does not exist.
+/// The action on connecting if the chroot does not exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum MissingChroot {
     StaysMissing,

@@ -157,7 +157,8 @@ async fn without_a_connection_requests_are_refused_or_wait_as_was_asked_for() {
     assert_eq!(waiting.await.unwrap(), Ok(None));
 }
 
-/// What waits for a connection is bounded too, and fails when the session is declared dead.
+/// The queue of requests that wait for a connection is bounded too, and they fail when the session
+/// is declared dead.
 #[tokio::test(start_paused = true)]
 async fn what_waits_for_a_connection_is_bounded_and_ends_with_the_session() {
     let server = Server::new();

@@ -167,7 +167,7 @@ async fn what_asking_again_does_not_repair_is_told() {
     assert_eq!(waited, Err(BarrierError::ClientClosed(SessionEnd::Closed)));
 }
 
-/// What is asked of a server, by clients that have a session.
+/// The requests to a server, by clients that have a session.
 #[tokio::test(start_paused = true)]
 async fn what_a_barrier_costs() {
     const CHECK: OpCode = OpCode::MULTI;

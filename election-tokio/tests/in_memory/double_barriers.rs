@@ -253,7 +253,7 @@ async fn a_leaving_that_is_dropped_anywhere_goes_through() {
     }
 }
 
-/// What is asked of a server, by clients that have a session, at a barrier whose node exists.
+/// The requests to a server, by clients that have a session, at a barrier whose node exists.
 #[tokio::test(start_paused = true)]
 async fn what_a_double_barrier_costs() {
     const LOOK: OpCode = OpCode::EXISTS;

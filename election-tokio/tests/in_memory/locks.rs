@@ -300,8 +300,8 @@ async fn what_waiting_does_not_repair_is_told() {
     assert_eq!(guard.lost().await, LockLost::ClientClosed(SessionEnd::Closed));
 }
 
-/// What is asked of a server, by clients that have a session and a lock whose node exists; without
-/// what proves the lease.
+/// The requests to a server, by clients that have a session and a lock whose node exists; without
+/// those that prove the lease.
 #[tokio::test(start_paused = true)]
 async fn what_a_lock_costs() {
     const CREATE: OpCode = OpCode::CREATE2;

@@ -116,8 +116,8 @@ async fn what_members_and_views_cost() {
     what_it_costs(Server::older_than_3_6(), &[OpCode::GET_CHILDREN2]).await;
 }
 
-/// A group whose node exists, and a client that has a session. With each change of the names there comes
-/// what is asked for `also`.
+/// Asserts the requests at a group whose node exists, by a client that has a session. Each change of the names causes
+/// the requests `also`.
 async fn what_it_costs(server: Server, also: &[OpCode]) {
     const LOOK: OpCode = OpCode::EXISTS;
     let (client, other) = (server.client().await, server.client().await);

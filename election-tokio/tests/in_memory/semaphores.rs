@@ -297,8 +297,8 @@ async fn what_waiting_for_a_permit_does_not_repair_is_told() {
     assert_eq!(waited.map(drop), Err(LockError::ClientClosed(SessionEnd::Closed)));
 }
 
-/// What is asked of a server, by clients that have a session and a semaphore whose nodes exist; without
-/// what proves the lease.
+/// The requests to a server, by clients that have a session and a semaphore whose nodes exist; without those that
+/// prove the lease.
 #[tokio::test(start_paused = true)]
 async fn what_a_permit_costs() {
     const CREATE: OpCode = OpCode::CREATE2;

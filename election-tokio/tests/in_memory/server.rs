@@ -19,7 +19,7 @@ use crate::lies::{Events, Lie};
 use crate::raw::RawSession;
 use crate::state::{Door, Outgoing, State, Traffic};
 
-/// Virtual time that passes only when nobody has anything to do: the clock of these tests stands
+/// Virtual time that passes only when no task has anything to do: the clock of these tests stands
 /// still while a task can run.
 pub(crate) const IDLE: Duration = Duration::from_millis(1);
 /// Frames, if nothing holds the server back.
@@ -167,13 +167,13 @@ impl Server {
         state.requests.iter().filter(|sent| **sent == opcode).count()
     }
 
-    /// What was asked for, beside what keeps a lease ready.
+    /// Returns the requests, without those that keep a lease ready.
     pub(crate) fn requested(&self) -> Vec<OpCode> {
         let state = self.state();
         state.requests.iter().copied().filter(|sent| *sent != OpCode::SYNC).collect()
     }
 
-    /// What the connections have carried, in the order in which they were made.
+    /// Returns the traffic of the connections, in the order in which they were made.
     pub(crate) fn traffic(&self) -> Vec<Traffic> {
         self.state().traffic().copied().collect()
     }
@@ -261,8 +261,9 @@ impl Connector for Server {
     }
 }
 
-/// A place in the code whose first event falls into the moment in which a test on another thread
-/// begins to listen, while nobody else does, could stay silent for good.
+/// Makes the process listen to events. Without this, a place in the code could stay silent for
+/// good: its first event could fall into the moment in which a test on another thread begins to
+/// listen, while no other does.
 fn let_somebody_listen() {
     static LISTENER: Once = Once::new();
     LISTENER.call_once(|| {

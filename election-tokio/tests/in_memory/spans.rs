@@ -1,4 +1,4 @@
-//! What a subscriber of `tracing` sees, as the README has it.
+//! Spans and events of `tracing`, as a subscriber sees them and the README has them.
 
 use core::fmt::{self, Write as _};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -182,7 +182,7 @@ async fn the_span_of_a_client_names_each_of_its_sessions_once() {
     assert!(journal.last("event session ended").ends_with(" in zk_client"));
 }
 
-/// Who has asked for the end of a session is not warned of it.
+/// The client does not warn of the end of a session that its caller has asked for.
 #[tokio::test(start_paused = true)]
 async fn the_end_of_a_session_is_a_warning_unless_it_was_asked_for() {
     for (how, expected) in
@@ -205,7 +205,7 @@ async fn the_end_of_a_session_is_a_warning_unless_it_was_asked_for() {
     }
 }
 
-/// What is asked of a recipe has a span of its own, and so has each request that it makes for that.
+/// A call of a recipe has a span of its own, and so has each request that it makes.
 #[tokio::test]
 async fn barriers_queues_and_counters_have_a_span_for_each_operation() {
     let (journal, _guard) = Journal::begin();

@@ -24,13 +24,13 @@ pub(crate) struct State {
     links: BTreeMap<ConnectionId, Link>,
     /// Connections of clients so far.
     pub(crate) accepted: u64,
-    /// What each connection has carried so far.
+    /// The traffic of each connection so far.
     traffic: BTreeMap<ConnectionId, Traffic>,
     /// Requests so far, without pings.
     pub(crate) requests: Vec<OpCode>,
-    /// What the next request with this opcode is answered with, instead of the truth.
+    /// The answers to the next requests with these opcodes, instead of the truth.
     pub(crate) lies: Vec<(OpCode, Lie)>,
-    /// What the server is too old for.
+    /// The requests that the server is too old for.
     pub(crate) unknown: Vec<OpCode>,
     pub(crate) events: Events,
     pub(crate) door: Door,
@@ -52,14 +52,14 @@ struct Link {
     task: AbortHandle,
 }
 
-/// What a client is to get.
+/// A message to a client.
 #[derive(Debug)]
 pub(crate) enum Outgoing {
     Bytes { arrive: Instant, bytes: BytesMut },
     End,
 }
 
-/// What a connection has carried: whole frames, with their lengths.
+/// The traffic of a connection: whole frames, with their lengths.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Traffic {
     pub(crate) requests: u64,
@@ -201,7 +201,7 @@ impl State {
         Some(self.lies.remove(next).1)
     }
 
-    /// What the server says to these bytes on a connection that is no client's.
+    /// Returns the server's answer to these bytes on a connection that is no client's.
     pub(crate) fn exchange(&mut self, connection: ConnectionId, bytes: &[u8]) -> BytesMut {
         let now = self.now();
         let mut answer = BytesMut::new();

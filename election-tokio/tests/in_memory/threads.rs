@@ -1,4 +1,4 @@
-//! What may cross threads, checked when this is compiled.
+//! The types that may cross threads, checked when this is compiled.
 
 use core::future::Future;
 use core::time::Duration;

@@ -148,7 +148,7 @@ async fn a_joining_that_is_dropped_anywhere_leaves_no_one_there() {
     }
 }
 
-/// What was said and what was removed stays so; another call goes on.
+/// A dropped end keeps the votes and the removals that it has made; another call goes on.
 #[tokio::test(start_paused = true)]
 async fn an_end_that_is_dropped_anywhere_goes_on_with_another_call() {
     for is_cut in [false, true] {
