@@ -65,7 +65,7 @@ impl Authority {
         self.sign(&params)
     }
 
-    /// A certificate for a client whose subject is `CN=name,O=Tests`.
+    /// Makes a certificate for a client, with the subject `CN=name,O=Tests`.
     pub fn client(&self, name: &str) -> Result<Certified, Error> {
         self.sign(&client(name))
     }

@@ -27,7 +27,7 @@ pub const LASTING: Duration = Duration::from_secs(15);
 pub struct Arena {
     server: String,
     chroot: String,
-    /// The client beside, whose paths are within the chroot.
+    /// The client beside; its paths are within the chroot.
     pub admin: Client,
 }
 

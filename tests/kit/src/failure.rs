@@ -4,7 +4,7 @@ use core::error::Error;
 use core::fmt;
 use core::panic::Location;
 
-/// What a test returns.
+/// The result of a test.
 pub type TestResult = Result<(), TestFailure>;
 
 /// Any error, with the place of the `?` that met it.

@@ -49,7 +49,7 @@ pub enum RawError {
     },
 }
 
-/// What one needs to resume a session.
+/// The id and the password that resume a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RawSession {
     /// The session id.
@@ -62,8 +62,8 @@ pub struct RawSession {
 }
 
 impl RawSession {
-    /// A session of which only the id is known. ZooKeeper derives the password from it: 16 bytes of
-    /// Java's `Random`, whose seed is the id and a constant of its source.
+    /// Returns a session by its id alone. ZooKeeper derives the password from the id: 16 bytes of
+    /// Java's `Random`, seeded with the id and a constant of its source.
     pub fn by_id_alone(id: i64, timeout: Duration) -> Self {
         const SECRET: i64 = 0xb341_5c00;
         const MULTIPLIER: u64 = 0x5_deec_e66d;
@@ -108,7 +108,7 @@ pub struct RawReply {
     pub zxid: i64,
     /// The error code of the header.
     pub code: i32,
-    /// What follows the header.
+    /// The bytes behind the header.
     pub body: Vec<u8>,
 }
 
@@ -157,7 +157,7 @@ impl RawClient {
         Ok(Self { stream, session, last_xid: 0, notifications: VecDeque::new() })
     }
 
-    /// What one needs to resume this session.
+    /// Returns the id and the password that resume this session.
     pub const fn session(&self) -> &RawSession {
         &self.session
     }
@@ -396,7 +396,7 @@ fn receive_frame(stream: &mut TcpStream) -> io::Result<Vec<u8>> {
     Ok(payload)
 }
 
-/// What is left of an answer.
+/// The rest of an answer.
 struct Body<'a>(&'a [u8]);
 
 impl<'a> Body<'a> {

@@ -6,11 +6,11 @@ use super::connection::ConnectionId;
 use super::frame::{Direction, FrameKind};
 use crate::opcode::Opcode;
 
-/// A snapshot of what a proxy has seen.
+/// A snapshot of a proxy's counts.
 ///
-/// A frame *arrives* when the proxy has read it whole, and *passes* just before the proxy writes
-/// it whole: whoever has received a frame finds it counted. What is held back, delayed or cut off
-/// has arrived and not passed.
+/// A frame *arrives* when the proxy has read it whole, and *passes* just before the proxy writes it
+/// whole: an end that has received a frame finds it counted. A frame that is held back, delayed or
+/// cut off has arrived and not passed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Connections accepted.

@@ -131,9 +131,9 @@ impl Proxy {
         Ok(())
     }
 
-    /// Holds back all that arrives from now on, the ends of connections too. Connections stay
-    /// open, and new ones are accepted and just as silent. What was about to be written when
-    /// this was called may still arrive.
+    /// Holds back all that arrives from now on, the ends of connections too. Connections stay open,
+    /// and new ones are accepted and just as silent. Bytes that were about to be written when this
+    /// was called may still arrive.
     pub fn black_hole(&self, directions: Directions) {
         let held = match directions {
             Directions::ToServer => Held { to_server: true, to_client: false },
@@ -173,7 +173,7 @@ impl Proxy {
         self.cut_when(Cut::after_bytes(direction, bytes))
     }
 
-    /// What has passed so far.
+    /// Returns the counts so far.
     pub fn counters(&self) -> Counters {
         self.shared.lock().counters.clone()
     }

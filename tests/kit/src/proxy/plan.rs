@@ -63,7 +63,7 @@ enum Plan {
     Happened(ConnectionId),
 }
 
-/// What a frame may do.
+/// The treatment of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     Pass,

@@ -70,7 +70,7 @@ pub(super) enum Opening {
     Cut,
 }
 
-/// What the thread that writes is to do with a frame.
+/// The writing thread's treatment of a frame.
 #[derive(Debug)]
 pub(super) enum Admission {
     Pass,

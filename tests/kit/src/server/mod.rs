@@ -30,7 +30,8 @@ pub enum ServerKind {
 }
 
 impl ServerKind {
-    /// The server of this kind that the tests of this process share; started by the first who asks.
+    /// Returns the server of this kind that the tests of this process share; the first caller
+    /// starts it.
     ///
     /// # Errors
     ///

@@ -35,7 +35,7 @@ pub enum CommandLineError {
     /// It did not print what was awaited.
     #[error("{what}; zkCli printed:\n{printed}")]
     NotSaid {
-        /// What was awaited, and how long.
+        /// The condition, and how long it was awaited.
         what: NotInTime,
         /// All that it has printed.
         printed: String,
@@ -87,7 +87,7 @@ impl CommandLine {
     pub fn run(&mut self, command: &str) -> Result<String, CommandLineError> {
         let from = self.said.lock().len();
         self.marks += 1;
-        // There is none, and the client says so, when it has done what comes before.
+        // The znode does not exist, and the client says so once it has done the earlier commands.
         let mark = format!("/mark-{}", self.marks);
         write!(self.commands, "{command}\nls {mark}\n")?;
         let to = self.wait(from, command, |line| line.ends_with(&mark))?;
@@ -150,7 +150,7 @@ impl CommandLine {
 
 impl Drop for CommandLine {
     fn drop(&mut self) {
-        // It may have ended; what matters is that it does not live on.
+        // It may have ended already; it must not live on.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

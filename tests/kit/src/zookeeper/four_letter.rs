@@ -7,7 +7,7 @@ use std::net::TcpStream;
 
 use super::error::FourLetterError;
 
-/// What a server is within its ensemble.
+/// The role of a server within its ensemble.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// The only server.

@@ -9,20 +9,20 @@ use super::error::StartError;
 use super::options::Options;
 use crate::proxy::{Directions, Proxy};
 
-/// An ensemble whose members find each other by way of proxies, and the proxies. Clients reach
-/// every member, whatever becomes of the links.
+/// An ensemble with members that find each other by way of proxies, and the proxies. Clients reach
+/// every member, in any state of the links.
 #[derive(Debug)]
 pub struct LinkedEnsemble {
     ensemble: Ensemble,
     links: Links,
 }
 
-/// What a member that is cut off does not get through to the others, or not from them.
+/// The messages that a cut-off member loses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lost {
-    /// What it sends.
+    /// Its own messages.
     Sent,
-    /// What is sent to it.
+    /// The messages to it.
     Received,
     /// All.
     Both,
@@ -84,8 +84,8 @@ impl LinkedEnsemble {
         }
     }
 
-    /// Lets a member that was cut off or deserted find the others again. What was held back is
-    /// lost.
+    /// Lets a member that was cut off or deserted find the others again. Messages that were held
+    /// back are lost.
     pub fn reunite(&self, member: Member) {
         for (&(from, to), link) in &self.links.0 {
             if from == member || to == member {

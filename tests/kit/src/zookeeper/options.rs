@@ -172,7 +172,7 @@ impl Options {
         Ensemble::start(self, route)
     }
 
-    /// Starts an ensemble of three between whose members the network can be broken.
+    /// Starts an ensemble of three, between which the network can be broken.
     pub fn start_linked_ensemble(&self) -> Result<LinkedEnsemble, StartError> {
         LinkedEnsemble::start(self)
     }
@@ -210,7 +210,8 @@ impl Options {
         command
     }
 
-    /// `zoo.cfg` for a server whose clients come to `client_port`; `peers` are its last lines.
+    /// Returns `zoo.cfg` for a server that clients reach at `client_port`; `peers` are its last
+    /// lines.
     pub(super) fn config(&self, client_port: u16, peers: &str) -> String {
         let mut config = format!(
             "dataDir=./data\n\

@@ -172,7 +172,7 @@ impl Server {
         four_letter::ask(self.addr(), word)
     }
 
-    /// What the server is within its ensemble.
+    /// Returns the role of the server within its ensemble.
     pub fn mode(&self) -> Result<Mode, FourLetterError> {
         four_letter::mode(self.addr())
     }

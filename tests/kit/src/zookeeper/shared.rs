@@ -11,7 +11,7 @@ use super::options::Options;
 use super::server::Server;
 use crate::raw::{CreateMode, RawClient, RawError};
 
-/// The server that the tests of this process share; started by the first who asks.
+/// Returns the server that the tests of this process share; the first caller starts it.
 ///
 /// Tests that pause, kill or reconfigure a server need one of their own.
 ///

@@ -12,7 +12,7 @@ use std::path::Path;
 /// The zxid of the snapshot: the first transaction of the server comes after it.
 const ZXID: i64 = 0x100;
 
-/// The access list that needs no entry in the snapshot: everybody may do everything.
+/// The access list that needs no entry in the snapshot: every client may do everything.
 const OPEN: i64 = -1;
 
 /// A tree to start with: what a new server has, and the znodes that were added.
@@ -36,8 +36,8 @@ impl Snapshot {
         Self { znodes: znodes.collect() }
     }
 
-    /// Adds a persistent znode without children, whose parent was added before: the next sequential
-    /// child gets this number.
+    /// Adds a persistent znode without children, below a parent that was added before: the next
+    /// sequential child gets this number.
     #[must_use]
     pub fn with_next_number(mut self, path: &str, number: i32) -> Self {
         self.znodes.push(Znode { path: path.to_owned(), creations: number });
