@@ -33,8 +33,8 @@ impl Fault {
     pub const ALL: [Self; 4] =
         [Self::RollingRestart, Self::FrozenFollower, Self::FrozenLeader, Self::LostQuorum];
 
-    /// Lets it happen and blocks until it is over. Returns for how long there was no leader at most,
-    /// and so nobody who was served.
+    /// Lets it happen and blocks until it is over. Returns for how long at most the ensemble had no
+    /// leader, and so served no client.
     ///
     /// # Errors
     ///
@@ -85,7 +85,7 @@ fn restart_all(ensemble: &Ensemble, crew: &Crew, rng: &mut Rng) -> Result<Durati
 
 fn freeze_follower(ensemble: &Ensemble, crew: &Crew) -> Result<Duration, TestFailure> {
     wait_until_whole(ensemble)?;
-    // Whom most clients are connected to: a member that has just come back has none.
+    // Freezes the follower with the most connections: one that has just come back has none.
     let connections = |member: &Member| {
         let count = ensemble.member(*member).metric("zk_num_alive_connections");
         count.unwrap_or_default()

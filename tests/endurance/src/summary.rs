@@ -10,7 +10,7 @@ use super::laws::vigils::Ending;
 use super::laws::writes::Outcome;
 use super::workload::{Connections, Patience};
 
-/// What a run was, in numbers.
+/// The figures of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Summary {
     /// Faults that struck.
@@ -45,7 +45,7 @@ pub struct Summary {
     pub held: [usize; 2],
     /// Leaders.
     pub leaders: usize,
-    /// What became of each client's connection.
+    /// The fate of each client's connection.
     pub connections: Vec<Connections>,
 }
 

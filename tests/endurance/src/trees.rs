@@ -15,7 +15,7 @@ use super::workload::{ITEMS, LEDGER, PAIRS, SEALS, left, marks, right};
 /// How many holes, and how many versions, of a member are shown.
 const SHOWN: usize = 6;
 
-/// What a member holds: each znode that was written to stay, and the version of its data.
+/// The tree of a member: each znode that was written to stay, and the version of its data.
 type Tree = BTreeMap<String, i32>;
 
 /// Members hold different things, although each has applied all that is committed: a fault of the

@@ -114,7 +114,7 @@ fn timed(
 fn assert_struck(summary: &Summary) {
     let rounds = u64::try_from(summary.faults / Fault::ALL.len()).expect("few");
     for client in &summary.connections {
-        // A client has to move whose server is killed, and each of the three is killed in turn.
+        // A client has to move when its server is killed, and each of the three is killed in turn.
         assert!(client.reconnects >= rounds, "{client:?}");
         match client.patience {
             // The quorum was lost for longer than that.
@@ -138,7 +138,7 @@ fn number(variable: &str) -> Result<Option<u64>, core::num::ParseIntError> {
     env::var(variable).ok().map(|value| value.parse()).transpose()
 }
 
-/// What is asked for on the command line.
+/// The command line.
 #[derive(Debug)]
 struct Wanted {
     which: Which,
@@ -228,7 +228,7 @@ impl Ends {
                 self.failed += 1;
             }
             Err(_panic) => {
-                // What it was about is printed already.
+                // The cause is printed already.
                 println!("test {name} ... FAILED");
                 self.failed += 1;
             }

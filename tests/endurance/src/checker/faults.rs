@@ -7,7 +7,7 @@ use fastrand::Rng;
 use zk_test_kit::proxy::Directions;
 use zk_test_kit::zookeeper::{Lost, Member};
 
-/// One fault. What concerns a writer hits the one that leads.
+/// One fault. A fault of a writer hits the one that leads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fault {
     /// The leader's process is killed, and started again at the end.

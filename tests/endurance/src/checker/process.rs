@@ -105,7 +105,7 @@ impl Writer {
         self.ways.iter().for_each(|way| way.black_hole(directions));
     }
 
-    /// What was held back is lost with its connections.
+    /// Lets bytes through again; those that were held back are lost with their connections.
     pub(super) fn heal(&self) {
         self.ways.iter().for_each(Proxy::heal_by_cutting);
     }
@@ -125,7 +125,7 @@ impl Writer {
 
 impl Drop for Writer {
     fn drop(&mut self) {
-        // It may have ended; what matters is that it does not live on.
+        // It may have ended already; it must not live on.
         let _ = self.kill();
     }
 }

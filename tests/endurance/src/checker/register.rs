@@ -5,7 +5,7 @@ use core::time::Duration;
 
 use election_tokio::Token;
 
-/// What the register does about tokens.
+/// The register's treatment of tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fence {
     /// Takes all.
@@ -30,7 +30,7 @@ pub(super) struct Register {
     tally: Tally,
 }
 
-/// What became of the writes under one guard.
+/// The fate of the writes under one guard.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Writes that were taken.
@@ -39,7 +39,7 @@ pub struct Tally {
     pub refused: u64,
     /// Writes of another leader that were overwritten by one that had not read them, and when.
     pub lost: Vec<Duration>,
-    /// Writes between whose read and themselves another leader was at the register.
+    /// Writes with another leader at the register between their read and themselves.
     pub overlapped: u64,
     /// Writes by a leader when a later one had written already.
     pub stale: u64,

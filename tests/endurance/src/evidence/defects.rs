@@ -21,8 +21,8 @@ pub enum Defect {
     /// The thread that writes the log of a follower goes on when that stops following: it writes beside
     /// its successor, out of order, or dies and leaves a hole on disk.
     WriterGoesOn,
-    /// What is applied while a follower is brought up to date is missing in what it sends to others
-    /// when it leads.
+    /// A follower lacks the transactions that are applied while it is brought up to date, also in
+    /// its messages to others when it leads.
     HoleIsPassedOn,
 }
 

@@ -10,7 +10,8 @@ pub(super) fn find(release: ServerVersion, members: &[Vec<Line>]) -> Vec<Finding
     for lines in members {
         findings.extend(snapshot_gone(lines));
         findings.extend(skipped(members, lines));
-        // What is dropped is sent and written again, so the first of these explains the second.
+        // A transaction that is dropped is sent and written again, so the first of these explains
+        // the second.
         let causes = [
             (Defect::DroppedOnCommit, Sign::Dropped),
             (Defect::WriterGoesOn, Sign::WriterDied),
@@ -55,7 +56,8 @@ fn mismatch(lines: &[Line], defect: Defect, cause: Sign) -> Option<Finding> {
     None
 }
 
-/// A snapshot that was never confirmed, what followed it, and the end of the process that held it.
+/// Finds a snapshot that was never confirmed, the transactions behind it, and the end of the
+/// process that held it.
 fn snapshot_gone(lines: &[Line]) -> Option<Finding> {
     let mut pending: Option<&Line> = None;
     let mut diff: Option<&Line> = None;

@@ -16,13 +16,13 @@ pub struct Line {
     pub number: usize,
     /// When, since 1970. A line of a stack trace has the time of the line above it.
     pub at: Duration,
-    /// What it says.
+    /// The text of the line.
     pub text: String,
-    /// What that means.
+    /// Its meaning.
     pub sign: Sign,
 }
 
-/// What a line means.
+/// The meaning of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sign {
     /// The process started (`QuorumPeerMain`).

@@ -35,13 +35,13 @@ const SHOWN: usize = 240;
 pub struct Finding {
     /// Which.
     pub defect: Defect,
-    /// What came of it.
+    /// The effect of the defect.
     pub effect: Effect,
     /// The lines that show it, in the order in which they were written.
     pub lines: Vec<Line>,
 }
 
-/// What a defect did.
+/// The effect of a defect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// A member lacks transactions that the others have, or has what they gave up.
@@ -57,7 +57,7 @@ impl Finding {
     }
 }
 
-/// What the logs of all members show, for the defects that the release has.
+/// Returns the findings in the logs of all members, for the defects that the release has.
 pub fn findings(release: ServerVersion, logs: &[(Member, String)]) -> Vec<Finding> {
     let members: Vec<_> = logs.iter().map(|(member, log)| line::lines(*member, log)).collect();
     let mut findings = rollbacks::find(release, &members);

@@ -72,7 +72,7 @@ fn forgotten(release: ServerVersion, lines: &[Line]) -> Vec<Forgotten> {
     for line in lines {
         match line.sign {
             Sign::Diff(zxid) => sent = Some((line, zxid)),
-            // What it is sent from now on starts from a state that is known.
+            // The leader's next messages start from a state that is known.
             Sign::Snapshot(_) | Sign::Truncated(_) => (sent, confirmed, how) = (None, None, None),
             Sign::Confirmed => {
                 if let Some((diff, zxid)) = sent.take() {

@@ -28,7 +28,7 @@ pub(super) async fn raise(mut worker: Worker) -> Record {
                 worker.record().committed.push(Committed { asked_at, answered_at, zxid });
                 Ok(())
             }
-            // By an attempt whose outcome was unknown, or in a session that is over.
+            // An attempt with an unknown outcome has made it, or one in a session that is over.
             Err(error) if error.is_node_exists() => Ok(()),
             Err(error) => Err(error),
         };

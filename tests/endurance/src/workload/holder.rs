@@ -95,7 +95,7 @@ async fn work(worker: &mut Worker, which: (&'static str, Want), guard: &LockGuar
         sleep(OFTEN).await;
     }
     if !guard.is_valid() && worker.writes_on() {
-        // It may be suspended, and go on. What is lost once is lost: it must not come back.
+        // It may be suspended, and go on. A lock that is lost once is lost: it must not come back.
         sleep(BRIEFLY).await;
         ask(worker, which, guard, &mut hold);
     }

@@ -29,10 +29,10 @@ impl Patience {
     }
 }
 
-/// What became of one client's connection.
+/// The fate of one client's connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Connections {
-    /// Whose.
+    /// The client's name.
     pub client: String,
     /// How long its sessions live.
     pub patience: Patience,

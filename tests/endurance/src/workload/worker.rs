@@ -19,7 +19,7 @@ use super::tracker::Patience;
 /// Between two calls of one client.
 const PACE: Duration = Duration::from_millis(25);
 
-/// What a crew is to do.
+/// The tasks of a crew.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Phase {
     Work,
@@ -28,7 +28,7 @@ pub(super) enum Phase {
     Over,
 }
 
-/// How much somebody has done.
+/// A worker's progress.
 #[derive(Debug)]
 pub(super) struct Pulse {
     name: String,
@@ -41,7 +41,7 @@ impl Pulse {
         Self { name: name.to_owned(), patience, beats: AtomicU64::new(0) }
     }
 
-    /// Whose it is.
+    /// Returns the name of the worker.
     pub(super) fn name(&self) -> &str {
         &self.name
     }
@@ -99,7 +99,7 @@ impl Worker {
         self.number
     }
 
-    /// Whether to go on: those who write end first.
+    /// Whether to go on: the writers end first.
     pub(super) fn writes_on(&self) -> bool {
         *self.phase.borrow() < Phase::Quiet
     }
@@ -114,7 +114,7 @@ impl Worker {
         let _ = self.phase.clone().wait_for(|phase| *phase >= Phase::Quiet).await;
     }
 
-    /// Waits until everybody is to end.
+    /// Waits until all workers are to end.
     pub(super) async fn until_over(&self) {
         let _ = self.phase.clone().wait_for(|phase| *phase >= Phase::Over).await;
     }
@@ -195,7 +195,7 @@ impl Worker {
         self.into_record()
     }
 
-    /// Ends, with the session left to who it is shared with.
+    /// Ends, and leaves the session to the worker that shares it.
     pub(super) fn into_record(mut self) -> Record {
         self.record.sightings.push(self.sightings);
         self.record

@@ -4,7 +4,7 @@ use election_tokio::watch::EventType;
 
 use super::{Breach, Change, Note, Znode};
 
-/// What of a znode changes.
+/// The part of a znode that changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Aspect {
     Data,
@@ -88,7 +88,7 @@ impl<'a> Tale<'a> {
         by_nature.or_else(|| self.breach_of_zxids())
     }
 
-    /// What the count was when the first change was told is not known, but one number for all.
+    /// Checks the counts: the one at the first change is not known, but it is one number for all.
     fn breach_of_counts(&self, before: &mut i32) -> Option<Breach> {
         let (mut at_least, mut at_most) = (*before, i32::MAX);
         for Look { asked, answered, seen } in &self.looks {
@@ -109,8 +109,8 @@ impl<'a> Tale<'a> {
         None
     }
 
-    /// A znode that comes and goes does so in turn. What is told behind the last read may be told
-    /// by the next connection, from where its server stands.
+    /// Checks that a znode comes and goes in turn. The next connection may repeat the changes after
+    /// the last read, from where its server stands.
     fn breach_of_turns(&self) -> Option<Breach> {
         let last = self.looks.last()?;
         let told = self.told.get(..last.answered)?;
