@@ -38,13 +38,13 @@ pub(super) fn name(nominee: NomineeId) -> String {
     }
 }
 
-/// What the nominee, or the contender, queues in.
+/// Returns the queue of the nominee, or of the contender.
 pub(super) fn queue_of(nominee: NomineeId) -> Queue {
     let [_, queue, ..] = nominee.to_bytes();
     Queue::numbered(queue)
 }
 
-/// What it wants.
+/// Returns the access that it wants.
 pub(super) fn access_of(nominee: NomineeId) -> Access {
     let [_, _, _, _, access, ..] = nominee.to_bytes();
     if access == SHARED { Access::Shared } else { Access::Exclusive }
@@ -57,7 +57,7 @@ pub(super) fn excludes(one: NomineeId, other: NomineeId) -> bool {
 
 const FILLING: u8 = 0xee;
 
-/// What the id of a reader has in place of some filling.
+/// The byte in a reader's id that replaces some filling.
 const SHARED: u8 = 0x5a;
 
 /// The id of the nominee, given that of one of its attempts: these differ in the last four bytes.

@@ -43,7 +43,7 @@ use super::round::Round;
 
 type Host = RecipeHost<Standing, CallId, CallId>;
 
-/// What a client process is made with.
+/// The settings of a client process.
 #[derive(Clone, Debug)]
 pub(super) struct Settings {
     pub(super) servers: NonZeroUsize,
@@ -73,9 +73,9 @@ pub(super) struct Client {
     usage: Usage,
     /// Writes under guard that wait for room.
     writes: Vec<GuardedWrite>,
-    /// What its user has asked the host for itself.
+    /// The requests of its user to the host itself.
     calls: Calls,
-    /// What the user has done since events were handed out last.
+    /// The user's acts since events were handed out last.
     told: Vec<Observed>,
     input: BytesMut,
     random: fastrand::Rng,
@@ -190,7 +190,7 @@ impl Client {
         self.host.lease_deadline()
     }
 
-    /// What that rests on, or waits for.
+    /// Returns the prospect of the lease: in force, or waiting for something.
     pub(super) fn lease_outlook(&self, now: Instant) -> LeaseOutlook {
         self.host.lease_outlook(now)
     }
@@ -204,7 +204,8 @@ impl Client {
         })
     }
 
-    /// What the host says is held at this moment, which drivers are to ask before each act of a leader.
+    /// Returns the leaderships that the host calls held at this moment; drivers are to ask this before each act of a
+    /// leader.
     pub(super) fn held(&self, now: Instant) -> impl Iterator<Item = (NomineeId, Token)> {
         let held = move |(key, seen): (&RecipeKey, &Seen)| {
             self.host.held(now, *key).map(|token| (seen.stand.id, token))
@@ -224,7 +225,7 @@ impl Client {
         nominees.filter(|(_, role)| !matches!(role, Role::Ended(_)))
     }
 
-    /// How many those are, a contender for a permit, who contends twice, for two.
+    /// Returns their number; a contender for a permit, which contends twice, counts for two.
     pub(super) fn parts(&self) -> usize {
         let parts =
             self.nominees().map(|(id, _)| 1 + usize::from(queue_of(id) == Queue::SEMAPHORE));

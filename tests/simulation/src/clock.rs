@@ -78,7 +78,7 @@ impl Clock {
         }
     }
 
-    /// What the clock shows at `time`.
+    /// Returns the reading of the clock at `time`.
     pub(super) fn reading(self, time: Time) -> Duration {
         let run = u128::from(time.0) * u128::from(self.rate) / u128::from(TRUE_RATE);
         Duration::from_nanos(self.at_origin.saturating_add(saturating(run)))

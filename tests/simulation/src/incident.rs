@@ -16,11 +16,11 @@ pub struct Incident {
     pub at: Time,
     /// How long it lasts, if it is something that lasts.
     pub lasts: Duration,
-    /// What it is.
+    /// The incident's kind.
     pub what: What,
 }
 
-/// What happens.
+/// The kind of an incident.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
     /// A client's connection is lost.
@@ -62,9 +62,9 @@ pub enum What {
     Evict(Place),
     /// An operator writes to the candidate at this place.
     WriteCandidate(Place),
-    /// An operator lets nobody read the candidate at this place any more.
+    /// An operator lets no client read the candidate at this place any more.
     Hide(Place),
-    /// An operator lets nobody do this with an election node, by its number.
+    /// An operator lets no client do this with an election node, by its number.
     Forbid(u8, Ban),
     /// An operator removes an election node, by its number, with everything in it.
     RemoveElectionNode(u8),
@@ -94,7 +94,7 @@ pub enum What {
     PauseMember(Whom),
 }
 
-/// What an operator forbids.
+/// An operation that an operator forbids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ban {
     /// To list the candidates.
@@ -197,7 +197,7 @@ impl What {
         }
     }
 
-    /// What kind it is, for counting.
+    /// Returns the name of the kind, for counting.
     pub const fn kind(self) -> &'static str {
         match self {
             Self::LoseClient(_) => "client connection lost",
@@ -294,7 +294,7 @@ impl fmt::Display for What {
 }
 
 impl What {
-    /// What the operator does, and what befalls members of the ensemble.
+    /// Writes the acts of the operator, and the incidents of members of the ensemble.
     fn tell_of_others(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Evict(place) => write!(f, "the operator deletes candidate {place}"),

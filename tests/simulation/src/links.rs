@@ -10,7 +10,7 @@ use super::clock::Time;
 pub(super) struct NodeId(pub(super) usize);
 
 impl NodeId {
-    /// What is at an address at which no process listens.
+    /// An address at which no process listens.
     pub(super) const NOWHERE: Self = Self(usize::MAX);
 }
 
@@ -27,10 +27,10 @@ impl Way {
     }
 }
 
-/// What a fault does to a way for as long as it lasts. Several may last at once.
+/// The effect of a fault on a way for as long as it lasts. Several may last at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Impairment {
-    /// Nothing arrives. What was sent arrives afterwards, if the connection still stands.
+    /// Nothing arrives. Held messages arrive afterwards, if the connection still stands.
     Held,
     /// Everything takes hundreds of milliseconds.
     Slow,
@@ -41,7 +41,7 @@ pub(super) struct Links {
     nodes: usize,
     /// Members have the lower numbers.
     members: usize,
-    /// What each way between a client and a member takes at least.
+    /// The least time that each way between a client and a member takes.
     latency: Duration,
     ways: Vec<Link>,
 }
@@ -53,11 +53,11 @@ struct Link {
     slow: u32,
 }
 
-/// What most messages take, in microseconds.
+/// The time that most messages take, in microseconds.
 const USUAL: core::ops::Range<u64> = 100..2_000;
-/// What one message in a hundred takes.
+/// The time that one message in a hundred takes.
 const BELATED: core::ops::Range<u64> = 2_000..60_000;
-/// What messages take on a slow way.
+/// The time that messages take on a slow way.
 const SLOW: core::ops::Range<u64> = 50_000..500_000;
 
 impl Links {

@@ -31,7 +31,7 @@ pub(super) enum PipeId {
     Peer(Way),
 }
 
-/// What comes to a member from a client.
+/// A message from a client to a member.
 #[derive(Debug)]
 pub(super) enum Up {
     Open,
@@ -39,7 +39,7 @@ pub(super) enum Up {
     Closed,
 }
 
-/// What comes to a client from a member.
+/// A message from a member to a client.
 #[derive(Debug)]
 pub(super) enum Down {
     Opened,
@@ -47,7 +47,7 @@ pub(super) enum Down {
     Closed,
 }
 
-/// What comes to a member from another.
+/// A message from a member to another.
 #[derive(Debug)]
 pub(super) enum Peer {
     Message(PeerMessage),
@@ -232,7 +232,7 @@ impl Network {
         }
     }
 
-    /// The member takes in what was sent so far; what it answers is lost, with the connection.
+    /// Lets the member take in all that was sent so far; its answers are lost, with the connection.
     pub(super) fn leave_unanswered(&mut self, key: ConnKey) {
         if let Some(connection) = self.connections.get_mut(&key) {
             connection.stage = Stage::Unanswered;
@@ -259,7 +259,7 @@ impl Network {
         })
     }
 
-    /// The client closes its end: what it sent arrives, what comes is dropped.
+    /// Closes the client's end: its bytes arrive, and those to it are dropped.
     pub(super) fn close_client(&mut self, now: Time, key: ConnKey) {
         if let Some(connection) = self.connections.get_mut(&key) {
             connection.client = false;

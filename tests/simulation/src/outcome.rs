@@ -26,10 +26,9 @@ pub enum Law {
     TokensGrow,
     /// A leadership that is announced is valid at that moment.
     AnnouncedValid,
-    /// What a host says is held is a valid leadership.
+    /// A leadership that a host calls held is valid.
     HeldIsValid,
-    /// A leader whose candidate was deleted by an operator is not valid for longer than its
-    /// timeout.
+    /// A leader that lost its candidate to an operator is not valid for longer than its timeout.
     EvictionHeard,
     /// No leadership is lost to a lapse while its client's connection and the ensemble are well,
     /// whatever becomes of the client's other candidates.
@@ -88,7 +87,7 @@ pub enum Law {
     Silence,
     /// At most two watches for each nominee on the servers.
     TwoWatches,
-    /// Once everybody has left, the election node is empty.
+    /// Once all clients have left, the election node is empty.
     EmptyInTheEnd,
     /// Time goes on: no two machines keep each other busy.
     Progress,
@@ -156,7 +155,7 @@ impl fmt::Display for Violation {
     }
 }
 
-/// What was counted in one run, or in several.
+/// The counts of one run, or of several.
 #[derive(Clone, Debug, Default)]
 pub struct Stats {
     /// Runs.
@@ -165,9 +164,9 @@ pub struct Stats {
     pub events: u64,
     /// Leaders that became valid, one after the other.
     pub elections: u64,
-    /// What became of contenders for locks.
+    /// The fates of contenders for locks.
     pub locks: LockStats,
-    /// What became of uses of barriers, queues and the counter.
+    /// The fates of uses of barriers, queues and the counter.
     pub uses: UseStats,
     /// Writes under guard that were applied.
     pub guarded_writes: u64,
@@ -195,7 +194,7 @@ pub struct Stats {
     pub slowest_settling: Duration,
 }
 
-/// What became of contenders for locks.
+/// The fates of contenders for locks.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LockStats {
     /// Times that a contender held a lock alone.
@@ -214,7 +213,7 @@ pub struct LockStats {
     pub lost: u64,
 }
 
-/// What became of uses of barriers, queues and the counter.
+/// The fates of uses of barriers, queues and the counter.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct UseStats {
     /// Waits that ended at a barrier that was set when they began.
@@ -286,13 +285,13 @@ impl AddAssign<&Self> for Stats {
     }
 }
 
-/// What came of one run.
+/// The outcome of one run.
 #[derive(Debug)]
 pub struct Outcome {
     /// The first law that was broken; the run ends there.
     pub violation: Option<Violation>,
-    /// What was counted.
+    /// The counts.
     pub stats: Stats,
-    /// What happened, if that was to be recorded.
+    /// The story, if it was to be recorded.
     pub story: Story,
 }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use super::clock::Time;
 
-/// What was sent and has not arrived, each with the moment at which it could.
+/// The messages that were sent and have not arrived, each with the moment at which it could.
 #[derive(Debug)]
 pub(super) struct Pipe<T> {
     queue: VecDeque<(Time, T)>,

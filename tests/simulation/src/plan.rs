@@ -25,18 +25,18 @@ use super::uses::Uses;
 pub struct Plan {
     /// The seed.
     pub seed: u64,
-    /// What fails.
+    /// The faults that are drawn.
     pub profile: Profile,
-    /// What evidence the clients' leases rest on.
+    /// The evidence that the clients' leases rest on.
     pub grade: LeaseGrade,
-    /// What happens until [`Plan::calm_at`], in order of time.
+    /// The incidents until [`Plan::calm_at`], in order of time.
     pub incidents: Vec<Incident>,
     /// When everything is well again.
     pub calm_at: Time,
     /// How many servers: one on its own, or an ensemble.
     pub(super) servers: u8,
     pub(super) tick: Duration,
-    /// What most clients ask for as a session timeout, and the operator.
+    /// The session timeout that most clients ask for, and the operator.
     pub(super) timeout: Duration,
     pub(super) init_limit: u32,
     pub(super) sync_limit: u32,
@@ -53,15 +53,15 @@ pub struct Plan {
     pub(super) look_every: Duration,
     /// Where the counters of the election nodes begin.
     pub(super) counters: Counters,
-    /// What servers do with a counter that has come to its end.
+    /// The reaction of servers to a counter that has come to its end.
     pub(super) counter_end: CounterEnd,
     /// The longest session timeout that servers grant, in ticks.
     pub(super) most_ticks: u32,
-    /// How long servers take to end a session whose time is over.
+    /// How long servers take to end an expired session.
     pub(super) pace: ExpiryPace,
     /// How members lose what they have to tell of sessions.
     pub(super) touch_loss: TouchLoss,
-    /// What each way between a client and a server takes at least.
+    /// The least time that each way between a client and a server takes.
     pub(super) latency: Duration,
     /// By how much a client's process comes too late at most.
     pub(super) lateness: Duration,
@@ -71,7 +71,7 @@ pub struct Plan {
     pub(super) read_only: ReadOnlyMode,
     /// How clients play rounds of a recipe that none of the published crates knows, if they do.
     pub(super) rounds: Option<Rounds>,
-    /// What was added to what the seed drew, if anything was.
+    /// The addition to the draw of the seed, if any was made.
     pub(super) addition: Option<Addition>,
     /// How clients contend for locks, if they do.
     pub(super) locks: Option<Locks>,
@@ -165,8 +165,8 @@ impl Plan {
         plan
     }
 
-    /// What callers do to their clients, in some runs. It is drawn from numbers of its own, so that
-    /// the others stay as they are.
+    /// Draws the acts of callers on their clients, in some runs. It draws from numbers of its own,
+    /// so that the others stay as they are.
     fn draw_callers(&mut self) {
         let mut rng = fastrand::Rng::with_seed(self.seed ^ 0x000c_a11e_2500);
         if rng.u8(0..4) == 0 {
@@ -213,7 +213,7 @@ impl Plan {
         }
     }
 
-    /// What sets the servers of a run apart.
+    /// Draws the properties that set the servers of a run apart.
     fn draw_servers(&mut self, rng: &mut fastrand::Rng) {
         if rng.u8(0..16) == 0 {
             self.counters = Counters::Before(rng.i32(0..16));
@@ -280,7 +280,7 @@ impl Plan {
         self.granted(shortest.unwrap_or(self.timeout).min(self.timeout))
     }
 
-    /// What servers grant.
+    /// Returns the timeout that servers grant.
     fn granted(&self, asked: Duration) -> Duration {
         asked.max(self.tick * 2).min(self.tick * 20)
     }
@@ -346,18 +346,19 @@ impl Standing {
     }
 }
 
-/// What servers grant if it is asked for.
+/// Draws a timeout that servers grant as asked for.
 fn draw_timeout(rng: &mut fastrand::Rng, tick: Duration) -> Duration {
     Duration::from_millis(rng.u64(4_000..=10_000)).max(tick * 2).min(tick * 5)
 }
 
-/// What a client asks for that does not do as the others: up to what servers grant, or more.
+/// Draws the timeout of a client that asks for another one than the rest: up to the one that
+/// servers grant, or more.
 pub(super) fn draw_other_timeout(rng: &mut fastrand::Rng, tick: Duration) -> Duration {
     let longest = rng.choice([4, 8, 16, 24]).unwrap_or(4);
     tick * rng.u32(1_500..=longest * 1_000) / 1_000
 }
 
-/// What a story begins with.
+/// The beginning of a story.
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
@@ -384,7 +385,7 @@ impl fmt::Display for Plan {
 }
 
 impl Plan {
-    /// What is not the same in every run.
+    /// Writes the properties that are not the same in every run.
     fn fmt_particulars(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.most_ticks < 20 {
             writeln!(f, "session timeouts of {} ticks at most", self.most_ticks)?;

@@ -5,7 +5,7 @@ use core::str::FromStr;
 
 use zk_session::LeaseGrade;
 
-/// What fails in a run.
+/// The faults of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Profile {
     /// Clients, and the ways between them and the ensemble. The ensemble is healthy.

@@ -9,7 +9,7 @@ use election_core::Access;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Queue(u8);
 
-/// What is queued for.
+/// The thing that a queue is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Kind {
     /// To lead.
@@ -104,7 +104,8 @@ impl Queue {
         }
     }
 
-    /// What leaders and exclusive holders write to, under the guard of their znode.
+    /// Returns the znode that leaders and exclusive holders write to, under the guard of their own
+    /// znode.
     pub(super) const fn resource(self) -> &'static str {
         match self.0 {
             0 => "/resource",
@@ -124,7 +125,7 @@ impl Queue {
 }
 
 impl Kind {
-    /// What can be asked for.
+    /// Returns the accesses that a contender can ask for.
     pub(super) const fn accesses(self) -> &'static [Access] {
         match self {
             Self::Election | Self::Lock | Self::Semaphore | Self::Turn => &[Access::Exclusive],

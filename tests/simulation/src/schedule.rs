@@ -22,7 +22,7 @@ const FIRST: u64 = 2_500;
 
 type Draw = fn(&mut fastrand::Rng, &Plan) -> What;
 
-/// What clients suffer and do.
+/// The incidents and the acts of clients.
 const OF_CLIENTS: [Draw; 20] = [
     |rng, plan| What::LoseClient(who(rng, plan)),
     |rng, plan| What::ImpairClient(who(rng, plan), heading(rng), Impairment::Held),
@@ -49,7 +49,7 @@ const OF_CLIENTS: [Draw; 20] = [
     |rng, _| What::CreateStranger(rng.u8(..)),
 ];
 
-/// What a follower of the ensemble suffers.
+/// The incidents of a follower of the ensemble.
 const OF_A_FOLLOWER: [Draw; 4] = [
     |rng, _| What::ImpairMember(follower(rng), Others::Chief, Heading::Both, Impairment::Held),
     |rng, _| What::ImpairMember(follower(rng), Others::All, Heading::Both, Impairment::Held),
@@ -57,7 +57,7 @@ const OF_A_FOLLOWER: [Draw; 4] = [
     |rng, _| What::ImpairMember(follower(rng), Others::All, heading(rng), Impairment::Slow),
 ];
 
-/// What the members of the ensemble suffer.
+/// The incidents of the ensemble's members.
 const OF_MEMBERS: [Draw; 10] = [
     |rng, plan| What::ImpairMember(whom(rng, plan), Others::All, heading(rng), Impairment::Held),
     |rng, plan| What::ImpairMember(whom(rng, plan), Others::Chief, heading(rng), Impairment::Held),

@@ -12,13 +12,13 @@ use super::ensemble::{Member, MemberId, MemberRole, PeerMessage, PeerOutput};
 use super::links::NodeId;
 use super::network::ConnKey;
 
-/// What a process is capable of.
+/// The condition of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Condition {
     Running,
     /// It does nothing, while its clock goes on and its input waits.
     Paused,
-    /// There is none.
+    /// No process runs.
     Down,
 }
 
@@ -226,7 +226,7 @@ impl Host {
         watches_told(&answer)
     }
 
-    /// What the member is to the others; `None` of a server on its own.
+    /// Returns the member's role among the others; `None` of a server on its own.
     pub(super) fn role(&self) -> Option<MemberRole> {
         match &self.server {
             Server::Alone(_) => None,

@@ -17,7 +17,7 @@ pub(super) struct Uses {
     pub(super) participants: u32,
 }
 
-/// What a client wants.
+/// A use that a client wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Use {
     Barrier(BarrierTask),
@@ -35,7 +35,7 @@ pub(super) enum WhichQueue {
     Urgent,
 }
 
-/// What is done with the counter. It only grows.
+/// An operation on the counter. It only grows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Count {
     Get,
@@ -54,7 +54,7 @@ pub(super) struct Drawn {
     pub(super) deadline: Option<Duration>,
 }
 
-/// What becomes of an item that is claimed.
+/// The fate of an item that is claimed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Verdict {
     #[default]

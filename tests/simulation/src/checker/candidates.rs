@@ -11,7 +11,7 @@ use super::{Broken, queue_of};
 use crate::clock::Time;
 use crate::queue::Queue;
 
-/// What the ensemble has committed of all queues.
+/// The committed candidates of all queues.
 #[derive(Debug)]
 pub(crate) struct Candidates {
     nodes: Vec<ElectionNode>,
@@ -54,14 +54,14 @@ impl Candidates {
         }
     }
 
-    /// An operator lets nobody read a candidate any more.
+    /// Notes that an operator lets no client read a candidate any more.
     pub(crate) fn hide(&mut self, queue: Queue, candidate: &str) {
         if let Some(node) = self.nodes.get_mut(queue.index()) {
             node.hide(candidate);
         }
     }
 
-    /// The candidates that nobody may read.
+    /// Returns the candidates that no client may read.
     pub(crate) fn hidden(&self) -> Vec<(Queue, String)> {
         let hidden = |node: &ElectionNode| {
             let queue = node.queue;

@@ -22,7 +22,7 @@ pub(crate) struct Conduct {
     most_calls: Vec<usize>,
     ended: BTreeSet<NomineeId>,
     reasons: Reasons,
-    /// Who was woken by the deletion of a candidate in a transaction.
+    /// The nominee that the deletion of a candidate in a transaction woke.
     woken: BTreeMap<(String, Zxid), NomineeId>,
 }
 
@@ -60,7 +60,7 @@ impl Conduct {
         }
     }
 
-    /// What the host of a client owes.
+    /// Returns the duties of a client's host.
     pub(crate) fn contract(&self, client: usize) -> Option<&Contract> {
         self.contracts.get(client)
     }

@@ -10,7 +10,7 @@ use super::Broken;
 use crate::client::CallId;
 use crate::outcome::Law;
 
-/// What passes between a host and its caller.
+/// An entry of the exchange between a host and its caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Entry {
     /// A call was submitted, to leave this watch, if any; the watch is called as the call is.
@@ -60,7 +60,7 @@ pub(crate) enum ServerKind {
     ReadOnly,
 }
 
-/// What one host owes, from its first session to its end.
+/// The duties of one host, from its first session to its end.
 #[derive(Debug)]
 pub(crate) struct Contract {
     stage: Stage,
@@ -162,7 +162,7 @@ impl Contract {
         }
     }
 
-    /// What may happen at this stage.
+    /// Checks that the entry may come at this stage.
     fn check_stage(&self, entry: Entry) -> Result<(), Broken> {
         let may_happen = match (self.stage, entry) {
             // Sessions that expire are followed by others.

@@ -20,8 +20,8 @@ pub(crate) struct Candidate {
     pub(crate) czxid: Zxid,
 }
 
-/// An election node as the member shows it that has applied most. What is committed stays so:
-/// every other one shows an earlier state.
+/// An election node as the most advanced member shows it. A committed change stays: every other
+/// member shows an earlier state.
 #[derive(Debug)]
 pub(super) struct ElectionNode {
     pub(super) queue: Queue,
@@ -72,7 +72,7 @@ impl ElectionNode {
         }
     }
 
-    /// Takes in what a member shows, if nobody has shown that much before.
+    /// Takes in a member's state, if no member has shown that much before.
     pub(super) fn take_in(
         &mut self,
         now: Time,
@@ -225,7 +225,7 @@ impl ElectionNode {
         self.condemned.extend(self.known.get(candidate).map(|candidate| candidate.czxid));
     }
 
-    /// An operator lets nobody read a candidate any more.
+    /// Notes that an operator lets no client read a candidate any more.
     pub(super) fn hide(&mut self, candidate: &str) {
         if let Some(Candidate { nominee, czxid, .. }) = self.known.get(candidate) {
             self.hidden.insert(*czxid, *nominee);
@@ -237,7 +237,7 @@ impl ElectionNode {
         self.hidden.values().any(|hidden| *hidden == nominee)
     }
 
-    /// The candidates that nobody may read.
+    /// Returns the candidates that no client may read.
     pub(super) fn hidden(&self) -> impl Iterator<Item = &str> {
         let hidden = self.known.iter().filter(|(_, known)| self.hidden.contains_key(&known.czxid));
         hidden.map(|(name, _)| name.as_str())
@@ -287,7 +287,7 @@ impl ElectionNode {
     }
 }
 
-/// The nominee that a candidate belongs to, by whichever of its attempts.
+/// Returns the nominee of a candidate, which any of its attempts may have created.
 pub(super) fn nominee_of(candidate: &str) -> Option<NomineeId> {
     let id: NomineeId = candidate.strip_prefix("_c_")?.get(..36)?.parse().ok()?;
     Some(of_every_attempt(id))

@@ -86,7 +86,7 @@ impl Client {
         impatient.map(|(_, queued)| queued.id)
     }
 
-    /// The contenders for locks whose znodes may be there.
+    /// Returns the contenders for locks that may have znodes.
     pub(crate) fn contenders(&self) -> impl Iterator<Item = NomineeId> {
         let queued = self.queued().map(|(_, queued)| queued.id);
         queued.filter(|id| crate::checker::queue_of(*id).kind() != Kind::Election)
@@ -94,7 +94,7 @@ impl Client {
 }
 
 impl Seen {
-    /// What a contender tells that it was not told to do.
+    /// Returns whether a contender reports something that it was not told to do.
     pub(super) fn out_of_terms(&self, now: Instant, notice: LockNotice) -> Option<&'static str> {
         let Terms::Lock { claim, deadline } = self.stand.terms else {
             return None;

@@ -19,7 +19,7 @@ use crate::checker::{Entry, ServerKind};
 use crate::round::Round;
 use crate::toy;
 
-/// What somebody who watches a client closely sees it do.
+/// An act of a client, as a close observer sees it.
 #[derive(Debug)]
 pub(crate) enum Observed {
     Connected {
@@ -78,13 +78,13 @@ pub(crate) enum Observed {
     },
     /// A player has won this round.
     Won(Round),
-    /// What a use of a barrier, of a queue, or of the counter tells.
+    /// A notice of a use of a barrier, of a queue, or of the counter.
     Told(NomineeId, Box<Told>),
-    /// What passes between the client's host and its user.
+    /// An entry of the exchange between the client's host and its user.
     Entry(Entry),
 }
 
-/// What was seen of a nomination.
+/// An observation of a nomination.
 #[derive(Debug)]
 pub(super) struct Seen {
     pub(super) stand: Stand,

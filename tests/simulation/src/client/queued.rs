@@ -22,7 +22,7 @@ impl Queued<'_> {
     }
 }
 
-/// What a contender is, in the terms of a nominee.
+/// Returns a contender's state, in the terms of a nominee.
 pub(super) const fn role_of(state: LockState<'_>) -> Role<'_> {
     match state {
         LockState::Connecting => Role::Connecting,
@@ -50,7 +50,7 @@ pub(super) const fn role_at_semaphore(state: SemaphoreState<'_>) -> Role<'_> {
     }
 }
 
-/// What a contender tells, in the terms of a nominee, if it is something that a nominee can tell.
+/// Returns a contender's notice in the terms of a nominee, if a nominee can give it.
 pub(super) const fn notice_of(notice: LockNotice) -> Option<Notice> {
     Some(match notice {
         LockNotice::Waiting => Notice::Following,

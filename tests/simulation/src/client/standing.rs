@@ -36,7 +36,7 @@ pub(crate) struct Claimant {
     pub(super) verdict: Verdict,
 }
 
-/// What one of them has to tell.
+/// A notice of one of them.
 #[derive(Clone, Debug)]
 pub(crate) enum StandingNotice {
     Nominee(election_core::Notice),

@@ -34,7 +34,7 @@ pub(crate) struct Nomination {
     pub(crate) policy: Policy,
 }
 
-/// What its user asks for.
+/// The requests of its user.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Terms {
     Nominee(Policy),
@@ -53,7 +53,7 @@ pub(crate) enum Chore {
     Create(String),
     /// Puts an item.
     Put(WhichQueue, ItemId),
-    /// Gives everybody these permissions on a znode, and no others.
+    /// Gives every client these permissions on a znode, and no others.
     Permit(String, Permissions),
 }
 

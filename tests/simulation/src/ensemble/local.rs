@@ -17,7 +17,7 @@ pub(super) struct Local {
     pub(super) config: EnsembleConfig,
     pub(super) log: Log,
     pub(super) promise: Promise,
-    /// What is committed, and the clients that read it. One replica lasts for all of the member's
+    /// The committed state, and the clients that read it. One replica lasts for all of the member's
     /// life: its database is the committed part of the log, and its tickets are never used twice.
     pub(super) replica: Replica,
     pub(super) random: fastrand::Rng,

@@ -32,10 +32,10 @@ pub struct Member {
     connections: BTreeSet<ConnectionId>,
 }
 
-/// What a member is to the others.
+/// The role of a member among the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MemberRole {
-    /// It has no leader, and serves nobody.
+    /// It has no leader, and serves no client.
     Looking,
     /// It follows, or is being brought to its leader's log.
     Following(MemberId),
@@ -65,8 +65,8 @@ impl Member {
         self.look(now);
     }
 
-    /// What the member brings session timeouts into from now on. A real server learns of it when it
-    /// starts: to be set before [`Member::restart`]. It may differ from member to member.
+    /// Sets the bounds of session timeouts from now on. A real server learns of them when it
+    /// starts: to be set before [`Member::restart`]. They may differ from member to member.
     pub fn set_session_timeouts(&mut self, bounds: RangeInclusive<Duration>) {
         self.local.replica.set_session_timeouts(bounds.clone());
         self.local.config.server.session_timeouts = bounds;
@@ -177,7 +177,7 @@ impl Member {
         self.local.id
     }
 
-    /// What it is to the others.
+    /// Returns its role among the others.
     pub fn role(&self) -> MemberRole {
         match &self.role {
             Role::Looking(_) => MemberRole::Looking,
@@ -196,7 +196,7 @@ impl Member {
         !matches!(self.local.replica.mode(), ServerMode::NotServing | ServerMode::ReadOnly)
     }
 
-    /// What its clients read.
+    /// Returns the database that its clients read.
     pub fn database(&self) -> &Database {
         self.local.replica.database()
     }
@@ -211,7 +211,7 @@ impl Member {
         self.local.log.txns()
     }
 
-    /// What became of the role, and what the clients asked for meanwhile.
+    /// Takes the turn that the role asks for, and the clients' requests that came meanwhile.
     fn take(&mut self, now: Instant, turn: Turn) {
         if turn != Turn::Stay && self.local.replica.mode() == ServerMode::ReadOnly {
             self.local.replica.set_mode(ServerMode::NotServing);
@@ -245,7 +245,7 @@ impl Member {
         }
     }
 
-    /// Without a leader nobody is served, at first.
+    /// Looks for a leader. At first, the member serves no client meanwhile.
     fn look(&mut self, now: Instant) {
         self.local.replica.set_mode(ServerMode::NotServing);
         self.role = Role::Looking(Looking::new(&mut self.local, now));

@@ -6,8 +6,8 @@ use crate::ensemble::PeerMessage;
 use crate::links::Way;
 use crate::pipe::Pipe;
 
-/// One direction between two members. Each end counts the connections that it knows of; what was
-/// sent on an earlier one is lost.
+/// One direction between two members. Each end counts the connections that it knows of; a message
+/// that was sent on an earlier one is lost.
 #[derive(Debug)]
 pub(super) struct Line {
     pub(super) pipe: Pipe<(u64, Peer)>,

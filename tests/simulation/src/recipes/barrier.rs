@@ -6,7 +6,7 @@ use zk_jute::Zxid;
 
 use super::{BARRIER, Broken, Moment, children_at, created};
 
-/// What is known of a barrier.
+/// The knowledge of a barrier.
 #[derive(Debug, Default)]
 pub struct BarrierBook {
     /// That of its node's parent: of when it was set or lifted last.

@@ -7,7 +7,7 @@ use zk_embedded::{Database, Znode};
 
 use super::{Broken, COUNTER};
 
-/// What is known of a counter that only grows.
+/// The knowledge of a counter that only grows.
 #[derive(Debug, Default)]
 pub struct CounterBook {
     value: i64,
@@ -34,7 +34,7 @@ impl CounterBook {
         Ok(())
     }
 
-    /// What it is at.
+    /// Returns its value.
     pub const fn value(&self) -> i64 {
         self.value
     }

@@ -11,7 +11,7 @@ use super::{Broken, DOUBLE_BARRIER, created};
 
 const READY: &str = "ready";
 
-/// What is known of a double barrier.
+/// The knowledge of a double barrier.
 #[derive(Debug)]
 pub struct DoubleBarrierBook {
     participants: usize,

@@ -13,12 +13,12 @@ use super::Broken;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ItemId(pub u32);
 
-/// What is known of a queue.
+/// The knowledge of a queue.
 #[derive(Debug)]
 pub struct QueueBook {
     node: &'static str,
     children_at: Zxid,
-    /// What stands, by the names of the znodes.
+    /// The items that stand, by the names of the znodes.
     standing: BTreeMap<String, (Zxid, ItemId)>,
     /// The sessions that have the claims that stand, by the names of the items.
     claims: BTreeMap<String, SessionId>,
@@ -38,7 +38,7 @@ enum Place {
     Gone,
 }
 
-/// What has become of an item.
+/// The fate of an item.
 #[derive(Debug, Default)]
 struct Fate {
     place: Place,
@@ -153,7 +153,7 @@ impl QueueBook {
         let in_queue =
             |path: &str| Some(path.strip_prefix(self.node)?.strip_prefix('/')?.to_owned());
         let names: Vec<String> = database.ephemerals_of(session).filter_map(in_queue).collect();
-        // What is behind that counts sessions.
+        // The characters behind the first 23 count sessions.
         let own: Vec<String> =
             but.iter().map(|id| id.to_string().chars().take(23).collect()).collect();
         let is_own = |pin: &str| own.iter().any(|id| pin.starts_with(id.as_str()));
@@ -289,7 +289,7 @@ impl QueueBook {
     }
 }
 
-/// What has become of a put.
+/// The fate of a put.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Put {
     /// The item is in the queue.

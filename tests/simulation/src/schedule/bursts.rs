@@ -58,7 +58,7 @@ fn fall(rng: &mut fastrand::Rng, plan: &Plan, at: Time) -> Vec<Incident> {
     ]
 }
 
-/// A client whose nominees have left, and which knows nothing that is new, stands again while the
+/// Draws this: a client without nominees, which knows nothing that is new, stands again while the
 /// ensemble has a new leader and the old one does not know that. The reply to the create is lost,
 /// only the old leader takes the client's next connection, and the user withdraws meanwhile.
 fn doubt(rng: &mut fastrand::Rng, plan: &Plan, at: Time) -> Vec<Incident> {
@@ -103,7 +103,7 @@ fn succession(rng: &mut fastrand::Rng, plan: &Plan, at: Time) -> Vec<Incident> {
     all
 }
 
-/// What happens in short sequence to one client.
+/// Draws incidents that happen in short sequence to one client.
 pub(super) fn of_a_client(rng: &mut fastrand::Rng, plan: &Plan, at: Time) -> Vec<Incident> {
     match (plan.profile, rng.u8(0..3)) {
         (Profile::Quorum, 0) => inheritance(rng, plan, at),
@@ -112,7 +112,7 @@ pub(super) fn of_a_client(rng: &mut fastrand::Rng, plan: &Plan, at: Time) -> Vec
     }
 }
 
-/// What the client that leads is answered arrives late, all at once; then it is cut off.
+/// Draws this: the answers to the client that leads arrive late, all at once; then it is cut off.
 fn echo(rng: &mut fastrand::Rng, plan: &Plan, at: Time) -> Vec<Incident> {
     let impaired = |heading| What::ImpairClient(Who::Leader, heading, Impairment::Held);
     let deaf = plan.timeout * rng.u32(100..700) / 1_000;

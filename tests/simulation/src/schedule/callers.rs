@@ -44,9 +44,9 @@ fn lists(rng: &mut fastrand::Rng, plan: &Plan) -> Vec<Incident> {
     all
 }
 
-/// A part of the ensemble, or all of it; with addresses at which no server listens, or nothing but
-/// those. In a run whose clients are far from the servers no list is longer than the ensemble: each
-/// attempt has its share of the timeout.
+/// Draws a part of the ensemble, or all of it; with addresses at which no server listens, or
+/// nothing but those. In a run with clients far from the servers, no list is longer than the
+/// ensemble: each attempt has its share of the timeout.
 fn list(rng: &mut fastrand::Rng, plan: &Plan) -> ServerList {
     let all = u8::MAX >> (8 - plan.servers);
     let members = if rng.u8(0..3) == 0 { all } else { rng.u8(0..=all) };
@@ -88,8 +88,8 @@ fn end(rng: &mut fastrand::Rng, plan: &Plan) -> Vec<Incident> {
     all
 }
 
-/// What comes before, and the moment for the rest: the client's connection is lost, it hands its
-/// session over, or nothing is the matter.
+/// Draws the first incident, and the moment for the rest: the client's connection is lost, it hands
+/// its session over, or nothing is the matter.
 fn beginning(rng: &mut fastrand::Rng, plan: &Plan, client: Who) -> (Time, Vec<Incident>) {
     let at = Time::from_millis(rng.u64(FIRST..plan.calm_at.millis()));
     let before = match rng.u8(0..4) {

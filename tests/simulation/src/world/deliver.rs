@@ -91,7 +91,7 @@ impl World<'_> {
             Peer::Reset if host.condition == Condition::Running => {
                 host.handle_peer_reset(now, way.from);
             }
-            // The host says that nobody is there.
+            // The host says that no process is there.
             Peer::Message(_) => self.network.reset_peer(now, way.back()),
             Peer::Reset => {}
         }

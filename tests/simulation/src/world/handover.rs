@@ -10,7 +10,7 @@ use crate::clock::Clock;
 use crate::server::Condition;
 
 impl World<'_> {
-    /// A client gives its session up, and its process ends; what follows goes on with the session,
+    /// A client gives its session up, and its process ends; its successor goes on with the session,
     /// and asks for another timeout.
     pub(super) fn hand_over(
         &mut self,
@@ -27,7 +27,7 @@ impl World<'_> {
         let Some(detached) = running.detach(now) else {
             return Ok(Vec::new());
         };
-        // What the host still has to tell concerns its caller alone: the nominations go on.
+        // The host's remaining events concern its caller alone: the nominations go on.
         let mut observed = Vec::new();
         running.dispatch(now, &mut observed);
         for what in &observed {

@@ -66,7 +66,7 @@ impl World<'_> {
         Ok(())
     }
 
-    /// What was asked is answered, by the list that counted then.
+    /// Answers the question by the list that counted when it was asked.
     pub(super) fn probed(
         &mut self,
         client: usize,
@@ -88,5 +88,5 @@ impl World<'_> {
     }
 }
 
-/// What a question and its answer take.
+/// The time that a question and its answer take.
 const ROUND_TRIP: Duration = Duration::from_millis(2);

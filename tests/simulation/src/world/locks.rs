@@ -26,8 +26,8 @@ const BRIEFLY: Duration = Duration::from_millis(200);
 const LATE: Duration = Duration::from_secs(1);
 
 impl World<'_> {
-    /// A client contends once more; from the calm on, none does. What earlier processes have left in its
-    /// session is deleted, until nothing is left.
+    /// Lets a client contend once more; from the calm on, none does. It deletes the znodes that earlier processes
+    /// have left in its session, until none is left.
     pub(super) fn contend(&mut self, client: usize) -> Result<(), Broken> {
         let Some(locks) = self.plan.locks else {
             return Ok(());
@@ -89,7 +89,7 @@ impl World<'_> {
         self.settle_client(client)
     }
 
-    /// What contenders tell.
+    /// Takes in the notices of contenders.
     pub(super) fn observe_locks(&mut self, client: usize, what: &Observed) -> Result<(), Broken> {
         match what {
             Observed::Notice { nominee, notice: Notice::Elected(token) }
@@ -154,8 +154,8 @@ impl World<'_> {
         }
     }
 
-    /// Why a lock is not settled: one is when those hold it whose turn it is, validly, all others wait
-    /// each for the nearest contender that excludes it, and nothing is left of those that are gone.
+    /// Returns why a lock is not settled: one is settled when those hold it whose turn it is, validly, all others
+    /// wait each for the nearest contender that excludes it, and nothing is left of those that are gone.
     pub(super) fn unsettled_lock(&self, queue: Queue) -> Option<String> {
         let locks = self.plan.locks?;
         let mut clients = self.processes.iter().filter_map(|process| process.client.as_ref());

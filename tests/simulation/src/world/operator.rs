@@ -78,8 +78,8 @@ impl World<'_> {
         Chore::Permit(queue.child(candidate), all_but(Permissions::READ))
     }
 
-    /// The operator looks what is left to be put in order: candidates that nobody may read, what is
-    /// forbidden, election nodes without a number left.
+    /// Puts the rest in order, as the operator: candidates that no client may read, operations that
+    /// are forbidden, election nodes without a number left.
     pub(super) fn tidy(&mut self) -> Result<(), Broken> {
         let hidden = self.candidates.hidden();
         let mut chores: Vec<_> =
@@ -96,7 +96,7 @@ impl World<'_> {
         self.give(&chores)
     }
 
-    /// What would keep an election node from being removed.
+    /// Returns the deletions of the children that would keep an election node from being removed.
     fn strangers(&self, queue: Queue) -> Vec<Chore> {
         let newest = self.hosts.iter().max_by_key(|host| host.database().last_zxid());
         let node = newest.and_then(|host| host.database().znode(queue.node()));
@@ -104,7 +104,7 @@ impl World<'_> {
         children.map(|name| Chore::Delete(queue.child(name))).collect()
     }
 
-    /// The operator lets everybody do this again, unless it is forbidden for another reason.
+    /// Lets every client do this again, as the operator, unless it is forbidden for another reason.
     pub(super) fn permit(&mut self, queue: Queue, ban: Ban) -> Result<(), Broken> {
         let lifted = self.bans.iter().position(|other| *other == (queue, ban));
         if let Some(index) = lifted {

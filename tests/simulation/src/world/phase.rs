@@ -33,14 +33,14 @@ pub(super) enum Phase {
         from: Time,
         until: Time,
     },
-    /// Until nobody is left, at the latest at this moment.
+    /// Until no client is left, at the latest at this moment.
     Leaving {
         until: Time,
     },
     Over,
 }
 
-/// How often somebody looks whether a phase is over.
+/// How often the world looks whether a phase is over.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 
 impl World<'_> {
@@ -79,8 +79,9 @@ impl World<'_> {
         Ok(())
     }
 
-    /// What was under way at the calm may still come to light: a session that was not heard of for
-    /// too long, a lease that was not proved in time. After a timeout and two ticks it has.
+    /// Looks at the election. A loss that was under way at the calm may still come to light: a
+    /// session that was not heard of for too long, a lease that was not proved in time. After a
+    /// timeout and two ticks it has.
     fn look_at_election(&mut self, since: Time, until: Time) -> Result<(), Broken> {
         let now = self.now;
         if !self.exhausted.is_empty() {
@@ -127,7 +128,7 @@ impl World<'_> {
             .or_else(|| self.stale_member())
     }
 
-    /// Who still looks for what a failed nomination may have left behind.
+    /// Returns the client that still looks for the remains of a failed nomination.
     fn debtor(&self) -> Option<String> {
         let clients = self.processes.iter().filter_map(|process| process.client.as_ref());
         let debtor = clients.flat_map(Client::debtors).next();
@@ -175,7 +176,7 @@ impl World<'_> {
         })
     }
 
-    /// A member that does not show what another did when somebody last looked. Those that watch
+    /// Returns a member that does not show the last look's state of another. Clients that watch
     /// something on it are not settled.
     fn stale_member(&self) -> Option<String> {
         let stale = self.hosts.iter().position(|host| host.database().last_zxid() < self.applied);
@@ -206,7 +207,7 @@ impl World<'_> {
             process.client.is_none() || process.connected_at.is_some_and(is_connected)
         });
         match self.forgotten() {
-            // What was to wake it may not have been asked for.
+            // The request that was to wake it may not have been sent.
             Some(_) if !is_steady => {
                 self.wake_all()?;
                 self.phase = Phase::Waking { over: now, until: now + self.waking_time() };
@@ -308,7 +309,7 @@ impl World<'_> {
         }
     }
 
-    /// What is left of those that left.
+    /// Returns the remains of the clients that left.
     fn remaining(&self) -> Option<String> {
         let clients = self.processes.iter().filter(|process| process.condition != Condition::Down);
         let standing: usize = clients

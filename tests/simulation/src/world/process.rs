@@ -24,7 +24,7 @@ pub(super) const DIAL_WINDOW: Duration = Duration::from_secs(10);
 pub(super) struct Process {
     pub(super) node: NodeId,
     settings: Settings,
-    /// What is at the places of the list that the client goes by.
+    /// The servers at the places of the list that the client goes by.
     pub(super) servers: Vec<NodeId>,
     /// The list that the client is to be given next.
     next_servers: Option<Vec<NodeId>>,
@@ -64,11 +64,11 @@ pub(super) struct Process {
     pub(super) contenders_gone: usize,
     /// It goes on with the session of another one.
     pub(super) was_handed_over: bool,
-    /// Contenders of earlier processes, whose znodes the session may have.
+    /// Contenders of earlier processes, which may have znodes in the session.
     pub(super) left_behind: BTreeSet<NomineeId>,
 }
 
-/// What a client sends and receives while nothing happens.
+/// The traffic of a client while nothing happens.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Traffic {
     pub(super) pings: u32,
@@ -117,7 +117,7 @@ impl Process {
         Instant::since_origin(self.clock.reading(now))
     }
 
-    /// What is to be known of a client later.
+    /// Notes the facts about a client that are needed later.
     pub(super) fn observe(&mut self, now: Time, what: &Observed) {
         match what {
             Observed::Connected { session, timeout } => {

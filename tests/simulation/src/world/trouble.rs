@@ -13,7 +13,7 @@ use crate::outcome::Law;
 /// A server that refuses requests for so long costs no lease.
 const BRIEF: Duration = Duration::from_millis(100);
 
-/// Whose connections an incident impairs, or whose clocks.
+/// The processes that have their connections, or their clocks, impaired by an incident.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Afflicted {
     Nobody,
@@ -21,7 +21,7 @@ pub(super) enum Afflicted {
     Everybody,
 }
 
-/// What goes on, and when the last of it was over.
+/// The incidents that go on, and when the last of them was over.
 #[derive(Clone, Copy, Debug, Default)]
 struct Trouble {
     causes: u32,

@@ -20,7 +20,7 @@ use crate::queue::{Kind, Queue};
 /// Nominees of one client in one election.
 const MOST_NOMINEES: usize = 3;
 
-/// Calls of a client whose user makes none in this run, but as it ends.
+/// The calls of a client that makes none in this run, but at its end.
 const FEW_CALLS: usize = 4;
 
 impl World<'_> {
@@ -85,7 +85,7 @@ impl World<'_> {
         self.settle_client(client)
     }
 
-    /// The client closes its session; what follows starts it again.
+    /// Closes the client's session; its successor starts it again.
     pub(super) fn close_client(&mut self, client: usize) -> Result<Vec<Undo>, Broken> {
         let Some(process) = self.processes.get_mut(client).filter(|process| process.is_up()) else {
             return Ok(Vec::new());
@@ -99,7 +99,7 @@ impl World<'_> {
         Ok(vec![Undo::Restart(node)])
     }
 
-    /// The client ends, now or with what it hears next; what follows starts it again.
+    /// Ends the client, now or when it next hears from a server; its successor starts it again.
     pub(super) fn end_client(
         &mut self,
         client: usize,
@@ -120,7 +120,7 @@ impl World<'_> {
         Ok(vec![Undo::Keep(client), Undo::Restart(node)])
     }
 
-    /// Ends the client. What its host has to tell waits.
+    /// Ends the client. The host's remaining events wait.
     pub(super) fn end(&mut self, client: usize, ending: Ending) {
         let Some(process) = self.processes.get_mut(client) else {
             return;

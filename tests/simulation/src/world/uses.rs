@@ -24,7 +24,7 @@ const BRIEFLY: Duration = Duration::from_millis(300);
 /// From the calm on, for so long, clients begin to wait for what comes.
 const LATE: Duration = Duration::from_secs(2);
 
-/// What there is in a run in which clients use recipes.
+/// The state of a run in which clients use recipes.
 #[derive(Debug)]
 pub(super) struct UseBook {
     pub(super) rng: fastrand::Rng,
@@ -75,7 +75,8 @@ impl UseBook {
 }
 
 impl World<'_> {
-    /// A client begins one more use. What earlier processes have left in its session is deleted.
+    /// Begins one more use of a client. It deletes the znodes that earlier processes have left in
+    /// its session.
     pub(super) fn use_recipe(&mut self, client: usize) -> Result<(), Broken> {
         let (Some(uses), Some(book)) = (self.plan.uses, &mut self.uses) else {
             return Ok(());
@@ -157,14 +158,14 @@ impl World<'_> {
         self.settle_client(client)
     }
 
-    /// What a use tells.
+    /// Takes in the notices of a use.
     pub(super) fn observe_use(
         &mut self,
         client: usize,
         id: NomineeId,
         told: &Told,
     ) -> Result<(), Broken> {
-        // What is told at each look changes nothing.
+        // A notice at each look changes nothing.
         if !matches!(told, Told::Taker(_, _, TakerNotice::Waiting)) {
             self.note_change();
         }
@@ -305,7 +306,7 @@ impl World<'_> {
     }
 }
 
-/// What takers tell, and what is told of puts.
+/// Notes the notices of takers, and the outcomes of puts.
 fn told_of_queue(queues: &mut [QueueBook; 2], told: &Told) -> Result<(), crate::recipes::Broken> {
     let (Told::Taker(which, ..)
     | Told::ClaimEnded(which, ..)

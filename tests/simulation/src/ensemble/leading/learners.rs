@@ -52,7 +52,7 @@ impl Learners {
         learner.map(|learner| learner.heard_at = now).is_some()
     }
 
-    /// Those who have to be sent the leader's log, which is to be done now.
+    /// Takes the learners that have to be sent the leader's log now.
     pub(super) fn take_joined(&mut self) -> Vec<(MemberId, Link, Zxid)> {
         let joined = self.0.iter_mut().filter_map(|(id, learner)| {
             let Progress::Joined(committed) = learner.progress else {
@@ -85,7 +85,7 @@ impl Learners {
         self.0.get(&id).map(|learner| learner.link)
     }
 
-    /// Those who are told of everything that is decided.
+    /// Returns the learners that hear of every decision.
     pub(super) fn informed(&self) -> impl Iterator<Item = (MemberId, Link)> {
         let informed = self.0.iter().filter(|(_, learner)| match learner.progress {
             Progress::Joined(_) => false,
@@ -94,7 +94,7 @@ impl Learners {
         informed.map(|(id, learner)| (*id, learner.link))
     }
 
-    /// Those who have the leader's log, and are kept by heartbeats.
+    /// Returns the learners that have the leader's log, and that heartbeats keep.
     pub(super) fn followers(&self) -> impl Iterator<Item = (MemberId, Link)> {
         let followers = self.0.iter().filter(|(_, learner)| match learner.progress {
             Progress::Joined(_) | Progress::Synchronizing => false,
@@ -103,7 +103,7 @@ impl Learners {
         followers.map(|(id, learner)| (*id, learner.link))
     }
 
-    /// Removes those who were silent for too long: followers for `sync_limit`, others for
+    /// Removes the learners that were silent for too long: followers for `sync_limit`, others for
     /// `init_limit`.
     pub(super) fn take_silent(
         &mut self,
