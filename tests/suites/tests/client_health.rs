@@ -1,4 +1,4 @@
-//! What clients and nominations say of their health to probes, also while they cannot work.
+//! The health of clients and nominations, as probes read it, also while they cannot work.
 #![forbid(unsafe_code)]
 
 use core::time::Duration;

@@ -1,5 +1,5 @@
-//! What a client makes of a deposed leader: a member that ZooKeeper's other two have left, that does
-//! not know it yet, and that answers `sync` and lists without asking anybody.
+//! A client's conduct at a deposed leader: a member that ZooKeeper's other two have left, that does
+//! not know it yet, and that answers `sync` and lists without asking another member.
 //!
 //! The client's creation was done by the new leader, and the reply was lost.
 #![forbid(unsafe_code)]

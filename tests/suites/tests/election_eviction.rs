@@ -1,4 +1,4 @@
-//! Candidates that somebody else deletes or writes, election nodes with other things in them, and
+//! Candidates that another client deletes or writes, election nodes with other things in them, and
 //! election nodes that are deleted under their nominees.
 #![forbid(unsafe_code)]
 #![expect(clippy::indexing_slicing, reason = "a test fails by panicking")]
@@ -174,8 +174,8 @@ async fn written_data_changes_nothing_but_the_watch(server: ServerKind) -> TestR
     Ok(())
 }
 
-/// Whatever else is in the election node is nobody's predecessor, be it older, ephemeral, or
-/// numbered; but for what may be a participant of another format.
+/// Another znode in the election node is no nominee's predecessor, be it older, ephemeral, or
+/// numbered; but for one that may be a participant of another format.
 async fn what_is_no_candidate_is_ignored(server: ServerKind) -> TestResult {
     let arena = Arena::new(server, "foreign").await?;
     arena.create_election_node().await?;

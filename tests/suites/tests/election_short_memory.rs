@@ -26,10 +26,10 @@ use zk_test_kit::zookeeper::{Ensemble, Member, Options, Server};
 /// One at a time: servers are heavy.
 static ALONE: Mutex<()> = Mutex::const_new(());
 
-/// What the session is created with, and what the servers remember.
+/// The timeout that the session is created with, and that the servers remember.
 const FIRST: Duration = Duration::from_secs(3);
 
-/// What the session is granted later.
+/// The timeout that the session is granted later.
 const LATER: Duration = Duration::from_secs(20);
 
 /// How long the heir may take: a start or an election among servers, and the timeout.

@@ -31,7 +31,7 @@ on_both_servers! {
 
 const SEMAPHORE: &str = "/semaphores/semaphore";
 
-/// Of a session whose end is waited for.
+/// The timeout of a session that the test lets expire.
 const SHORT: Duration = Duration::from_secs(2);
 
 /// A wait that is not to end.

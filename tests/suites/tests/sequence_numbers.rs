@@ -1,8 +1,8 @@
-//! What Apache ZooKeeper does where the sequence numbers end: it starts from a snapshot that was made
-//! for it.
+//! The conduct of Apache ZooKeeper where the sequence numbers end: it starts from a snapshot that
+//! was made for it.
 //!
 //! Before 3.6 the count goes on with the negative numbers. Since then (ZOOKEEPER-3249) the stored
-//! count stays at the last number, and what is not stored yet goes on.
+//! count stays at the last number, and the count that is not stored yet goes on.
 #![forbid(unsafe_code)]
 
 use core::time::Duration;

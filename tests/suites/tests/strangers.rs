@@ -1,5 +1,5 @@
-//! What a client that has no permission can do to a leader on Apache ZooKeeper, since the password of a
-//! session follows from its id, and what keeps it from that. `SECURITY.md` rests on this.
+//! The harm that a client without a permission can do to a leader on Apache ZooKeeper, since the password of a
+//! session follows from its id, and the settings that prevent it. `SECURITY.md` rests on this.
 #![forbid(unsafe_code)]
 
 use core::time::Duration;

@@ -68,7 +68,7 @@ fn copies(secret: &Masked) -> io::Result<Vec<String>> {
             let hits =
                 piece.windows(secret.end().len()).filter(|window| secret.ends_at(window)).count();
             found.extend((0..hits).map(|_| line.clone()));
-            // What was read is not to be found again in the next piece's buffer.
+            // The buffer of the next piece must not show this one again.
             piece.fill(0);
             std::hint::black_box(&piece);
             from += (length.saturating_sub(secret.end().len()).max(1)) as u64;

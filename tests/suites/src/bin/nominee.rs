@@ -210,7 +210,7 @@ fn orders() -> mpsc::UnboundedReceiver<Order> {
 /// One write a line, so that lines of several threads do not mix.
 fn say(report: &Report) {
     if writeln!(io::stdout().lock(), "{report}").is_err() {
-        // Nobody listens any more.
+        // No process listens any more.
         std::process::exit(1);
     }
 }

@@ -65,11 +65,11 @@ impl Rule {
     }
 }
 
-/// What must never be seen.
+/// A breach of the law.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("held at once against {rule:?}: {newcomer}; and already then: {}", list(.others))]
 pub struct Contradiction {
-    /// What is broken.
+    /// The rule that is broken.
     pub rule: Rule,
     /// The one that was the last to hold.
     pub newcomer: Held,

@@ -36,7 +36,7 @@ pub enum NomineeError {
     /// It did not say what was awaited.
     #[error("{what}; nominee {name} said last: {last:#?}")]
     NotSaid {
-        /// What was awaited, and how long.
+        /// The condition, and how long it was awaited.
         what: NotInTime,
         /// Its name.
         name: String,
@@ -230,7 +230,7 @@ impl NomineeProcess {
 
 impl Drop for NomineeProcess {
     fn drop(&mut self) {
-        // It may have ended; what matters is that it does not live on.
+        // It may have ended already; it must not live on.
         let _ = self.kill();
     }
 }

@@ -1,4 +1,4 @@
-//! What the nominee process says, line by line.
+//! The report of a nominee process, line by line.
 
 use core::fmt;
 use core::str::FromStr;

@@ -1,4 +1,4 @@
-//! What is measured of elections beside their leaderships.
+//! The metrics of elections, beside their leaderships.
 
 use core::time::Duration;
 

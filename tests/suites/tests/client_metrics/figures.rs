@@ -1,4 +1,4 @@
-//! What a recorder has recorded.
+//! The figures that a recorder has recorded.
 
 use std::collections::BTreeMap;
 
@@ -7,8 +7,8 @@ use metrics_util::debugging::{DebugValue, Snapshotter};
 
 const README: &str = include_str!("../../../../election-tokio/README.md");
 
-/// What was counted since the last look, as `name{label=value,…}`; of a gauge, its change; of a
-/// histogram, how many values.
+/// The counts since the last look, as `name{label=value,…}`; of a gauge, its change; of a
+/// histogram, the number of values.
 pub(crate) struct Figures(BTreeMap<String, f64>);
 
 impl Figures {

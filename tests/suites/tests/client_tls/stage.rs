@@ -1,4 +1,4 @@
-//! What the tests stand on: CAs, servers that speak TLS, and clients of them.
+//! The stage of the tests: CAs, servers that speak TLS, and clients of them.
 
 use core::net::SocketAddr;
 use std::sync::OnceLock;

@@ -1,4 +1,4 @@
-//! What the keeper asks, which looks after the znode of an episode.
+//! The requests of the keeper, which looks after the znode of an episode.
 
 use bytes::Bytes;
 use zk_test_kit::opcode::Opcode;

@@ -1,5 +1,5 @@
-//! What releases of Apache ZooKeeper are known to answer differently. The embedded server answers
-//! as 3.9 does; Debian ships 3.8.0.
+//! The known differences between the answers of releases of Apache ZooKeeper. The embedded server
+//! answers as 3.9 does; Debian ships 3.8.0.
 
 use core::fmt;
 use core::net::SocketAddr;
@@ -15,10 +15,10 @@ use crate::seen::{Seen, Value, Zxid};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ServerVersion([u32; 3]);
 
-/// What both servers said at the same place, and to what.
+/// The answers of both servers at the same place, and their request.
 #[derive(Clone, Copy)]
 pub(crate) struct Pair<'a> {
-    /// What a reply replies to.
+    /// The request that a reply answers.
     pub(crate) request: Option<&'a Request>,
     pub(crate) apache: &'a Seen,
     pub(crate) embedded: &'a Seen,
@@ -69,10 +69,10 @@ pub(crate) const OLDEST: ServerVersion = ServerVersion([3, 8, 0]);
 /// there on one server only.
 const SINCE_EXISTS_IS_GUARDED: ServerVersion = ServerVersion([3, 8, 4]);
 
-/// Before, a connection has one kind of watch on a path, and the latest is it; there are no
-/// watcher types 4 and 5; and `checkWatches` of a path without a slash fails while anybody watches
-/// recursively. What follows from that cannot be told reply by reply, so one connection is not made
-/// to mix kinds on a path, nor the others asked for.
+/// Before, a connection has one kind of watch on a path, and the latest is it; there are no watcher
+/// types 4 and 5; and `checkWatches` of a path without a slash fails while any client watches
+/// recursively. The consequences cannot be told reply by reply, so one connection is not made to
+/// mix kinds on a path, nor the others asked for.
 const SINCE_WATCHES_MIX: ServerVersion = ServerVersion([3, 9, 0]);
 
 /// Before, a single write that cannot be read takes a transaction, so that all later ones have

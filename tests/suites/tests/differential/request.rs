@@ -1,4 +1,4 @@
-//! What is asked: requests as lists of fields, written to the wire by hand.
+//! The requests, as lists of fields, written to the wire by hand.
 //!
 //! Nothing here is shared with the codec of this workspace, which the embedded server reads with.
 
@@ -40,7 +40,7 @@ pub(crate) struct Request {
     pub(crate) end: End,
 }
 
-/// What becomes of the last bytes of a body.
+/// The treatment of the last bytes of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
     /// They are as they should be.
@@ -86,7 +86,7 @@ impl AclEntry {
     }
 }
 
-/// What differs between episodes, and clients.
+/// The properties that differ between episodes, and clients.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place<'a> {
     /// The episode's own znode.

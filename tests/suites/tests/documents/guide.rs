@@ -56,7 +56,7 @@ fn metrics_that_are_asked_for_exist() -> io::Result<()> {
     Ok(())
 }
 
-/// What the alerts say to series of metrics, as Prometheus itself sees it.
+/// Feeds series of metrics to the alerts, by Prometheus itself.
 #[test]
 fn alerts_fire_when_they_are_to() -> io::Result<()> {
     let promtool = Command::new("promtool")

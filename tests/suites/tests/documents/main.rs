@@ -1,5 +1,5 @@
-//! What the pages of the repository name is there: links, commands, tests, mutations and their numbers, codes of
-//! scenarios, rooms of the laboratory.
+//! Everything that the pages of the repository name exists: links, commands, tests, mutations and their numbers,
+//! codes of scenarios, rooms of the laboratory.
 #![forbid(unsafe_code)]
 
 mod guide;
@@ -34,7 +34,7 @@ fn files(folder: &Path, ending: &str, found: &mut Vec<PathBuf>) -> io::Result<()
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
         if path.is_dir() {
-            // What cargo and mdbook make.
+            // Folders that cargo and mdbook make.
             if !path.ends_with("target") && !path.ends_with("book") {
                 files(&path, ending, found)?;
             }
@@ -59,7 +59,7 @@ impl Page {
         Ok(Self { path, text })
     }
 
-    /// The rows of its tables, each of which has cells, whose last column has this heading.
+    /// Returns the cells of each row of its tables whose last column has this heading.
     fn rows<'a>(&'a self, heading: &'a str) -> impl Iterator<Item = Vec<&'a str>> {
         let mut is_within = false;
         self.text.lines().filter_map(move |line| {

@@ -114,7 +114,7 @@ fn kazoos_parties(server: ServerKind) -> TestResult {
     recipes::groups(server, Library::Kazoo)
 }
 
-/// Whichever library asks, and whichever holds.
+/// Any library asks, and any library holds.
 fn holders_are_asked_to_let_go(server: ServerKind) -> TestResult {
     let pair = pairs::REVOCABLE;
     let relay = undisturbed(server, pair, |relay| {

@@ -33,7 +33,7 @@ pub(super) enum ProgramError {
     NoCompiler {
         /// The compiler.
         program: &'static str,
-        /// What it compiles.
+        /// The program that it compiles.
         peer: &'static str,
         /// Why.
         error: io::Error,
@@ -41,9 +41,9 @@ pub(super) enum ProgramError {
     /// It does not compile.
     #[error("{peer} does not compile; are its libraries there (`scripts/ensure-peers`)?\n{said}")]
     NotCompiled {
-        /// What was compiled.
+        /// The program.
         peer: &'static str,
-        /// What the compiler says.
+        /// The output of the compiler.
         said: String,
     },
     /// No Python with kazoo.
@@ -72,7 +72,7 @@ const QUEUE_JAR: &str = "/usr/share/java/zookeeper-recipes-queue.jar";
 const GO_PATH: &str = "/usr/share/gocode";
 
 impl Program {
-    /// What it is called in the names of contenders.
+    /// Returns its name in the names of contenders.
     pub(super) const fn library(self) -> &'static str {
         match self {
             Self::Ours(..) => "ours",
@@ -240,7 +240,7 @@ fn fresh_folder(of: &str) -> io::Result<PathBuf> {
     static REMOVED: OnceLock<()> = OnceLock::new();
     let folders = Path::new(env!("CARGO_TARGET_TMPDIR")).join("interop");
     REMOVED.get_or_init(|| {
-        // What earlier runs have left, unless they still run.
+        // Folders that earlier runs have left, unless they still run.
         for entry in fs::read_dir(&folders).into_iter().flatten().flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();
             let process = name.split('.').next_back().unwrap_or_default().to_owned();

@@ -40,7 +40,7 @@ fn put_quota(client: &mut RawClient, on: &str) -> Result<(), RawError> {
     create(client, &format!("{quota}/zookeeper_stats"), "count=0,bytes=0")
 }
 
-/// What the count says, and the version of its znode.
+/// Returns the count, and the version of its znode.
 fn counted(client: &mut RawClient, on: &str) -> Result<(String, i32), RawError> {
     let path = format!("/zookeeper/quota{on}/zookeeper_stats");
     let answer = client.request(Opcode::GET_DATA, &read(&path, 0))?;

@@ -8,7 +8,7 @@ use zk_test_kit::server::ServerKind;
 use super::pair::{Fate, Pair, Side, wanted_turns};
 use crate::programs::Library;
 
-/// What is added by each in a turn.
+/// The sum that each adds in a turn.
 const ADDED: usize = 10;
 
 pub(crate) fn counters(server: ServerKind, library: Library) -> TestResult {

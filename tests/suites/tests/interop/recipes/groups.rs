@@ -23,7 +23,7 @@ struct Group {
     recipe: Recipe,
     watch: Order,
     members: Vec<Member>,
-    /// What it was, since ours watches.
+    /// The views of the group, since ours watches.
     history: Vec<String>,
     written: usize,
 }

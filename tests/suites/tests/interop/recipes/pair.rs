@@ -40,7 +40,7 @@ pub(super) enum Side {
     Peer,
 }
 
-/// What befalls a participant in a turn.
+/// The fate of a participant in a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
     Spared,

@@ -24,7 +24,7 @@ pub(super) struct Participant {
     progress: BTreeMap<usize, Progress>,
 }
 
-/// What was heard of an order.
+/// The answers to an order so far.
 #[derive(Clone, Debug, Default)]
 struct Progress {
     order: String,
@@ -54,7 +54,7 @@ impl Participant {
     ) -> Result<Self, TestFailure> {
         let timeout = session_timeout.as_millis().to_string();
         let mut command = library.command(&[servers, &timeout])?;
-        // What it logs is of use where a test fails, and too much elsewhere.
+        // Its logs are of use where a test fails, and too much elsewhere.
         let mut child =
             command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
         let piped = || io::Error::from(io::ErrorKind::BrokenPipe);
@@ -177,7 +177,7 @@ impl Participant {
         self.progress_of(order).items.clone()
     }
 
-    /// Kills it (`SIGKILL`). What it said before is still heard.
+    /// Kills it (`SIGKILL`). Its earlier lines are still heard.
     pub(super) fn kill(&mut self) -> io::Result<()> {
         self.child.kill()?;
         self.child.wait()?;
@@ -215,7 +215,7 @@ impl Participant {
 
 impl Drop for Participant {
     fn drop(&mut self) {
-        // It may have ended; what matters is that it does not live on.
+        // It may have ended already; it must not live on.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
