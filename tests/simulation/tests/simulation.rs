@@ -91,7 +91,7 @@ fn a_seed_gives_the_same_run_each_time() {
     }
 }
 
-/// What is left of a broken run breaks the same law, with less.
+/// The rest of a broken run breaks the same law, with fewer incidents.
 #[test]
 fn a_broken_run_is_cut_down_to_what_it_takes() {
     let (seed, law) = first_broken(Profile::Follower, LeaseGrade::Contact, 0..200).unwrap();

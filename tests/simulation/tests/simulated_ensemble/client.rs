@@ -19,9 +19,9 @@ use crate::network::Network;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ClientId(pub(crate) usize);
 
-/// What a test holds of a client.
+/// A client, as a test holds it.
 pub(crate) struct Client {
-    /// What it asks for, in milliseconds.
+    /// The timeout that it asks for, in milliseconds.
     timeout: i32,
     transport: Transport,
     received: BytesMut,
@@ -78,7 +78,7 @@ impl Client {
         }
     }
 
-    /// What it asks for from its next connection on, in milliseconds.
+    /// Sets the timeout that it asks for from its next connection on, in milliseconds.
     pub(crate) const fn ask_for(&mut self, timeout: i32) {
         self.timeout = timeout;
     }

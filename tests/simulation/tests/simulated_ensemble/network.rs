@@ -1,4 +1,4 @@
-//! Members, what they say to each other, and when it arrives.
+//! Members, their messages to each other, and the times of arrival.
 
 mod breakage;
 
@@ -39,7 +39,7 @@ enum State {
     Running,
     /// Its messages wait.
     Paused,
-    /// What is sent to it is lost.
+    /// Messages to it are lost.
     Crashed,
 }
 
@@ -80,7 +80,7 @@ impl Network {
         Self::build(config, seed, |_| 1000)
     }
 
-    /// An ensemble whose clocks are off by up to five in a hundred.
+    /// Makes an ensemble with clocks that are off by up to five in a hundred.
     pub(crate) fn with_bad_clocks(size: u8, seed: u64) -> Self {
         Self::build(&config(size), seed, |random| random.u64(950..=1050))
     }
@@ -281,7 +281,7 @@ impl Network {
     }
 }
 
-/// What clients do.
+/// The acts of clients.
 impl Network {
     /// A client without a session, which lasts this many ticks.
     pub(crate) fn client(&mut self, ticks: u32) -> ClientId {

@@ -1,4 +1,4 @@
-//! What must hold, whatever happens.
+//! The laws that must hold, whatever happens.
 
 use core::ops::AddAssign;
 mod locks;
@@ -14,7 +14,7 @@ pub(crate) use self::recipes::PARTICIPANTS;
 use self::recipes::RecipeBook;
 use crate::story::Story;
 
-/// What the paths of all elections begin with.
+/// The beginning of the paths of all elections.
 pub(crate) const ELECTIONS: &str = "/election-";
 
 /// Where the candidates stand.
@@ -22,12 +22,13 @@ pub(crate) fn election(number: usize) -> String {
     format!("{ELECTIONS}{number}")
 }
 
-/// What the leaders of an election, or the exclusive holders of a lock, write, each its token.
+/// Returns the path to which the leaders of an election, or the exclusive holders of a lock, write,
+/// each its token.
 pub(crate) fn ledger(number: usize) -> String {
     format!("/ledger-{number}")
 }
 
-/// What every process follows: a number that grows now and then, and for the last time in the storm.
+/// A znode that every process follows: a number that grows now and then, and for the last time in the storm.
 pub(crate) const NOTICE: &str = "/notice";
 
 /// Shared by all that are bound by them.
@@ -42,10 +43,10 @@ struct Book {
     leaders: Vec<Leader>,
     /// By election.
     last_elected: BTreeMap<usize, (NomineeId, Token)>,
-    /// What each server shows of the ledger of each election, and of each lock.
+    /// The ledger of each election, and of each lock, as each server shows it.
     ledgers: BTreeMap<(usize, usize), i64>,
-    /// What each process has seen last of the notice, by each way to follow it, and in which line of
-    /// lives: a new client may come to a server that lags behind what the one before saw.
+    /// The notice that each process has seen last, by each way to follow it, and in which line of lives: a new client
+    /// may come to a server that lags behind the one before.
     views: BTreeMap<(usize, &'static str), (u64, i64)>,
     locks: LockBook,
     recipes: RecipeBook,
@@ -62,7 +63,7 @@ struct Leader {
     is_over: bool,
 }
 
-/// What there was to see: a storm in which nothing happens proves nothing.
+/// The counts of events: a storm in which nothing happens proves nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Tally {
     pub(crate) elected: u64,
@@ -203,8 +204,8 @@ impl Laws {
         }
     }
 
-    /// After each step of a server. What a server shows is committed, and stays so when it starts
-    /// again.
+    /// Checks a ledger after each step of a server. The state that a server shows is committed, and
+    /// stays so when it starts again.
     pub(crate) fn ledger_shows(&self, which: (usize, usize), data: &[u8]) {
         let token = number_in(data);
         let mut book = self.book();
@@ -216,8 +217,8 @@ impl Laws {
         }
     }
 
-    /// No client sees the notice go back, whichever servers it reads from. `line` numbers the lives
-    /// of a process that go on with what the one before has seen.
+    /// Checks that no client sees the notice go back, from any servers. `line` numbers the lives of
+    /// a process that go on with the knowledge of the one before.
     pub(crate) fn view(&self, process: usize, line: u64, how: &'static str, number: i64) {
         let mut book = self.book();
         book.tally.views += 1;
@@ -272,7 +273,7 @@ impl Book {
     }
 }
 
-/// What the ledger and the notice hold.
+/// Returns the number that the ledger or the notice holds.
 pub(crate) fn number_in(data: &[u8]) -> i64 {
     core::str::from_utf8(data).ok().and_then(|text| text.parse().ok()).unwrap_or(0)
 }

@@ -1,4 +1,4 @@
-//! What befalls processes, their ways to the servers, and the servers.
+//! Plagues of processes, of their ways to the servers, and of the servers.
 
 use core::ops::Range;
 use core::time::Duration;
@@ -12,7 +12,7 @@ use crate::servers::{Condition, Impairment, Line, Servers};
 use crate::setting::LONGEST;
 use crate::storm::Storm;
 
-/// What bytes of a process with a slow way take at most.
+/// The longest time that bytes of a process with a slow way take.
 const SLOW: Duration = Duration::from_millis(200);
 
 impl Storm {
@@ -75,7 +75,8 @@ impl Storm {
         }
     }
 
-    /// What is held back is delivered in the end, or lost with its connection.
+    /// Changes the way for a while. Bytes that are held back are delivered in the end, or lost with
+    /// their connection.
     fn for_a_while(&mut self, way: Way, change: impl FnOnce(&mut Weather)) {
         way.change(change);
         let (time, is_lost) = (self.millis(50..4000), self.rng.bool());

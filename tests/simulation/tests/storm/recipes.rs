@@ -28,7 +28,7 @@ pub(crate) enum Born {
     Heir,
 }
 
-/// What has become of one use.
+/// The outcome of one use.
 enum Outcome {
     Done,
     /// It was given up, or has found nothing.

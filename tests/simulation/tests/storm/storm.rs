@@ -22,10 +22,10 @@ const PROCESSES: usize = 4;
 /// How long it storms.
 const STORM: Duration = Duration::from_secs(40);
 /// How long it takes, once nothing happens any more, until one leads and every process knows all:
-/// an election of the ensemble, what is left of the sessions of the dead, a lease to prove, and a
+/// an election of the ensemble, the rest of the sessions of the dead, a lease to prove, and a
 /// backoff.
 const CALM: Duration = Duration::from_secs(25);
-/// How often it is asked who leads.
+/// How often the storm asks which processes lead.
 const STEP: Duration = Duration::from_millis(3);
 
 pub(crate) struct Storm {

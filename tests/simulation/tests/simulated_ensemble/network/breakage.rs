@@ -1,4 +1,4 @@
-//! What goes wrong between members, and with them.
+//! Faults between members, and of them.
 
 use core::ops::RangeInclusive;
 
@@ -29,7 +29,7 @@ impl Network {
         }
     }
 
-    /// What was held back arrives, late.
+    /// Lets messages through again; those that were held back arrive, late.
     pub(crate) fn heal(&mut self) {
         self.wires.heal();
     }
@@ -47,7 +47,7 @@ impl Network {
         }
     }
 
-    /// The machine loses power: nobody hears anything.
+    /// Cuts the power of the machine: no other member hears of it.
     pub(crate) fn fail(&mut self, id: MemberId) {
         self.servers.get_mut(&id).expect("a member").state = State::Crashed;
         for other in self.ids().into_iter().filter(|other| *other != id) {

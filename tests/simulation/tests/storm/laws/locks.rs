@@ -1,4 +1,4 @@
-//! What must hold of locks: one holder at a time, but for readers that share one.
+//! The laws of locks: one holder at a time, but for readers that share one.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
@@ -8,7 +8,7 @@ use election_tokio::{LockGuard, Token};
 use super::Laws;
 use crate::locks::{Lock, Want};
 
-/// What is known of all locks.
+/// The knowledge of all locks.
 #[derive(Debug, Default)]
 pub(super) struct LockBook {
     holders: Vec<Holder>,

@@ -1,5 +1,4 @@
-//! What must hold of barriers, queues and the counter: what processes are told of them, held against what
-//! the servers have committed.
+//! The laws of barriers, queues and the counter: the notices to processes, held against the committed state.
 
 use core::fmt;
 use std::collections::BTreeMap;
@@ -13,7 +12,7 @@ use super::Laws;
 /// How many have to enter the double barrier.
 pub(crate) const PARTICIPANTS: u32 = 2;
 
-/// What is known of the recipes.
+/// The knowledge of the recipes.
 pub(super) struct RecipeBook {
     books: Books,
     items: u32,
@@ -45,7 +44,7 @@ impl Laws {
         self.with_recipes(|books| books.take_in(database));
     }
 
-    /// What is told of a recipe agrees with what is committed.
+    /// Checks that a recipe's notices agree with the committed state.
     pub(crate) fn with_recipes(&self, work: impl FnOnce(&mut Books) -> Result<(), Broken>) {
         let mut book = self.book();
         if let Err(law) = work(&mut book.recipes.books) {

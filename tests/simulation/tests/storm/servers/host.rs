@@ -13,13 +13,13 @@ use zk_simulation::ensemble::{Member, PeerOutput};
 
 use super::lines::{Peer, member_id};
 
-/// What a process is capable of.
+/// The condition of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Condition {
     Running,
     /// It does nothing, while its clock goes on and its input waits.
     Paused,
-    /// There is none.
+    /// No process runs.
     Down,
 }
 
@@ -43,9 +43,10 @@ macro_rules! either {
 pub(super) struct Host {
     server: Server,
     condition: Condition,
-    /// What carries each connection, to be told that there is something to send, or to be received.
+    /// The tasks that carry the connections: each hears when bytes wait to be sent, or to be
+    /// received.
     carriers: BTreeMap<ConnectionId, Arc<Notify>>,
-    /// What waits for the process to take a connection.
+    /// The tasks that wait for the process to take a connection.
     waiting: Vec<Arc<Notify>>,
     clock: Clock,
 }
@@ -123,7 +124,7 @@ impl Host {
         }
     }
 
-    /// What is to be sent. A connection of a process that is gone is over.
+    /// Takes the bytes to send. A connection of a process that is gone is over.
     pub(super) fn take(&mut self, id: ConnectionId) -> (BytesMut, Transmit) {
         let (now, mut bytes) = (self.clock.now(), BytesMut::new());
         if !self.carriers.contains_key(&id) {
@@ -222,7 +223,7 @@ impl Host {
         either!(self, server => server.set_throttling(throttling));
     }
 
-    /// What the operator writes into the file that the process reads when it starts.
+    /// Writes the bound, as the operator, into the file that the process reads when it starts.
     pub(super) fn set_longest_timeout(&mut self, longest: Duration) {
         let bounds = super::SHORTEST_TIMEOUT..=longest;
         either!(self, server => server.set_session_timeouts(bounds));

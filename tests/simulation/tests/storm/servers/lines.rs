@@ -1,5 +1,5 @@
-//! What the members of an ensemble say to each other, on its way: in order, or lost with the
-//! connection that it was sent on. There is one connection between each two, made anew whenever it
+//! The messages between the members of an ensemble, on their way: in order, or lost with the
+//! connection that they were sent on. Each two members have one connection, made anew whenever it
 //! ends.
 
 use core::ops::Range;
@@ -9,11 +9,11 @@ use std::collections::{BTreeMap, VecDeque};
 use tokio::time::Instant;
 use zk_simulation::ensemble::{MemberId, PeerMessage};
 
-/// What most messages take, in microseconds.
+/// The time that most messages take, in microseconds.
 const USUAL: Range<u64> = 100..2_000;
-/// What one message in a hundred takes.
+/// The time that one message in a hundred takes.
 const BELATED: Range<u64> = 2_000..60_000;
-/// What messages take on a slow way.
+/// The time that messages take on a slow way.
 const SLOW: Range<u64> = 50_000..300_000;
 
 /// From one member to another, by their places.
@@ -23,10 +23,10 @@ pub(crate) struct Line {
     pub(crate) to: usize,
 }
 
-/// What a fault does to a line for as long as it lasts. Several may last at once.
+/// The effect of a fault on a line for as long as it lasts. Several may last at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Impairment {
-    /// Nothing arrives. What was sent arrives afterwards, if the connection still stands.
+    /// Nothing arrives. Held messages arrive afterwards, if the connection still stands.
     Held,
     Slow,
 }
@@ -46,8 +46,8 @@ pub(super) struct Lines {
 #[derive(Debug, Default)]
 struct State {
     queue: VecDeque<Sent>,
-    /// The connection that the sender writes to. Each end counts those that it knows of; what was
-    /// sent on an earlier one is lost.
+    /// The connection that the sender writes to. Each end counts those that it knows of; a message
+    /// that was sent on an earlier one is lost.
     generation: u64,
     held: u32,
     slow: u32,

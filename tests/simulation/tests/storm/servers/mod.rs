@@ -67,7 +67,7 @@ impl Servers {
         self.core().hosts.len()
     }
 
-    /// What a server is capable of; `None` if there is no such server.
+    /// Returns the condition of a server; `None` if there is no such server.
     pub(crate) fn condition(&self, place: usize) -> Option<Condition> {
         self.core().hosts.get(place).map(Host::condition)
     }
@@ -91,7 +91,7 @@ impl Servers {
         self.with(place, |host| host.receive(id, bytes));
     }
 
-    /// What is to be sent.
+    /// Takes the bytes to send.
     pub(crate) fn take(&self, place: usize, id: ConnectionId) -> (BytesMut, Transmit) {
         let taken = self.with(place, |host| host.take(id));
         taken.unwrap_or_else(|| (BytesMut::new(), Transmit::Close))
@@ -173,7 +173,7 @@ impl Servers {
         self.timer.notify_one();
     }
 
-    /// What the server shows that has seen most.
+    /// Reads from the server that has seen most.
     pub(crate) fn show<T>(&self, read: impl FnOnce(&Database) -> T) -> Option<T> {
         let core = self.core();
         let newest = core.hosts.iter().max_by_key(|host| host.database().last_zxid());
