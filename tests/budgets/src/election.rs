@@ -19,7 +19,7 @@ const PATIENCE: usize = 1000;
 
 type Host = RecipeHost<Nominee, (), ()>;
 
-/// What the clients do is counted for.
+/// The part of the clients' work that is counted.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Measured {
     Nothing,
@@ -166,13 +166,13 @@ impl Election {
     }
 }
 
-/// What callgrind counts for a take-over.
+/// Steps the client; callgrind counts this function for a take-over.
 #[inline(never)]
 fn in_take_over(client: &mut Candidate, now: Instant, step: impl FnOnce(&mut Candidate, Instant)) {
     client.step(now, step);
 }
 
-/// What callgrind counts for a join.
+/// Steps the client; callgrind counts this function for a join.
 #[inline(never)]
 fn in_join(client: &mut Candidate, now: Instant, step: impl FnOnce(&mut Candidate, Instant)) {
     client.step(now, step);

@@ -1,10 +1,10 @@
-//! What is counted.
+//! The figures that are counted.
 
 use crate::Outcome;
 use crate::election::{Election, Measured};
 use crate::requests;
 
-/// What has a budget.
+/// A figure with a budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Figure {
     /// A `getData` of 256 that are in flight, each of a task of its own.

@@ -82,7 +82,7 @@ async fn get(client: Client, count: u32) -> Result<(), election_tokio::Error> {
     Ok(())
 }
 
-/// What the runtime's clock shows.
+/// The time that the runtime's clock shows.
 #[derive(Clone, Copy)]
 enum Time {
     Real,

@@ -38,7 +38,7 @@ fn the_page_has_the_files_that_are_run() {
         let text = file(name);
         assert!(blocks.iter().any(|block| block.text == text), "service.md has another {name}");
     }
-    // What is in no file is the page's Cargo.toml, and commands.
+    // The blocks that are in no file are the page's Cargo.toml, and commands.
     let others = blocks.iter().filter(|block| !FILES.iter().any(|name| block.text == file(name)));
     let others: Vec<&str> = others.map(|block| block.info.as_str()).collect();
     assert_eq!(others, ["console", "toml", "console"]);

@@ -11,7 +11,7 @@ const LEFT: f64 = 330.0;
 const WIDTH: f64 = 560.0;
 const TOP: f64 = 64.0;
 const LINE: f64 = 26.0;
-/// What is farther away is drawn at the edge.
+/// The ends of the axis: a figure beyond them is drawn at the edge.
 const LEAST: f64 = 0.03;
 const MOST: f64 = 300.0;
 const MARKS: [(f64, &str, &str); 4] = [

@@ -1,4 +1,4 @@
-//! What a program of a page meets: a fresh server, and the files it names.
+//! The stage for a program of a page: a fresh server, and the files that the program names.
 #![expect(clippy::panic, reason = "a test fails by panicking")]
 
 use core::cell::Cell;
@@ -14,7 +14,7 @@ use tokio::time::timeout;
 use zk_test_kit::certificates::Authority;
 use zk_test_kit::zookeeper::{ClientAuth, Options, SecurePort, Server};
 
-/// What a program takes as a password.
+/// The password that a program takes.
 pub(crate) const PASSWORD: &str = "secret";
 /// The time that a program may take.
 const BOUND: Duration = Duration::from_secs(60);

@@ -1,4 +1,4 @@
-//! What is measured, a file for each.
+//! The measures, a file for each.
 
 mod bring_up;
 mod failures;
@@ -18,7 +18,7 @@ use crate::process::Worker;
 use crate::server::{Install, Server};
 use crate::table::Row;
 
-/// What all measures share.
+/// The parts that all measures share.
 #[derive(Debug)]
 pub(crate) struct Bench {
     pub(crate) extent: Extent,
@@ -29,7 +29,7 @@ pub(crate) struct Bench {
     pub(crate) folder: PathBuf,
     pub(crate) rows: Vec<Row>,
     pub(crate) notes: Vec<String>,
-    /// What the server says that it is.
+    /// The release that the server reports.
     pub(crate) release: Option<String>,
 }
 
