@@ -10,7 +10,7 @@ use zk_test_kit::wait::{SOON, eventually};
 use crate::served::Served;
 use crate::support::{Folder, finished, servers, text, zkelect};
 
-/// Two resignations and two crashes; gives what it printed.
+/// Runs two resignations and two crashes; returns the output.
 fn demo(options: &[&str]) -> String {
     let child = zkelect()
         .args(["demo", "--rounds", "4", "--nominees", "3"])

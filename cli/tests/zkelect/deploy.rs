@@ -80,13 +80,14 @@ fn option(arguments: &[String], name: &str) -> String {
     glued.unwrap_or_else(|| &arguments[at + 1]).to_owned()
 }
 
-/// Letting go, and the end of the session, may take five seconds each.
+/// Returns the longest time of an end: the grace, and five seconds each to let go and to end the
+/// session.
 fn longest_end(arguments: &[String]) -> Duration {
     humantime::parse_duration(&option(arguments, "--grace")).expect("a time")
         + Duration::from_secs(10)
 }
 
-/// The value of a setting of a unit, its continued lines in one.
+/// Returns the value of a setting of a unit, its continued lines in one.
 fn setting(unit: &str, name: &str) -> String {
     let unit = unit.replace("\\\n", " ");
     let prefix = format!("{name}=");
@@ -175,7 +176,7 @@ fn systemd_finds_nothing_wrong_with_the_unit_of_the_example() {
     assert!(verified.status.success() && !said.contains("reports.service"), "{said}");
 }
 
-/// The value of the first line of a manifest with this key.
+/// Returns the value of the first line of a manifest with this key.
 fn value<'a>(manifest: &'a str, key: &str) -> &'a str {
     let prefix = format!("{key}: ");
     manifest.lines().find_map(|line| line.trim_start().strip_prefix(&prefix)).expect(key)

@@ -49,7 +49,8 @@ fn pass_on(mut from: TcpStream, mut to: TcpStream, (name, other): (&str, &str)) 
     }
 }
 
-/// A server that has the forged name where the one behind it has the honest one.
+/// Starts a server that has the forged name where the one behind it has the honest one; returns its
+/// address.
 fn forging(server: &str, honest: &str, forged: &str) -> String {
     let names = [server, honest, forged].map(str::to_owned);
     listen(move |client| {
@@ -62,7 +63,8 @@ fn forging(server: &str, honest: &str, forged: &str) -> String {
     })
 }
 
-/// Nothing that a terminal acts upon, and no line that zkelect did not begin.
+/// Asserts that the text has nothing that a terminal acts upon, and no line that zkelect did not
+/// begin.
 fn assert_is_fit(shown: &str) {
     assert!(is_fit(shown), "{shown:?}");
     assert!(shown.lines().all(|line| !line.starts_with("zkelect: forged")), "{shown}");
@@ -72,7 +74,7 @@ async fn forged_election(label: &str) -> (Served, String) {
     forged(label, "-latch-").await
 }
 
-/// With what contenders have before their number.
+/// Starts a server with a forged znode; `word` is the part of a contender's name before its number.
 async fn forged(label: &str, word: &str) -> (Served, String) {
     let [honest, forged] = [HONEST, FORGED].map(|name| name.replace("-latch-", word));
     assert_eq!(honest.len(), forged.len());

@@ -42,7 +42,7 @@ fn rows(servers: &str) -> Vec<Value> {
     serde_json::from_slice(&list.stdout).expect("a JSON array")
 }
 
-/// The names that `list --json` shows.
+/// Returns the names that `list --json` shows.
 fn names(servers: &str) -> Vec<String> {
     let rows = rows(servers);
     rows.iter().map(|row| row["name"].as_str().expect("a name").to_owned()).collect()
@@ -55,7 +55,7 @@ fn join(servers: &str, options: &[&str]) -> (Process, String) {
     (member, name)
 }
 
-/// The event and the name of the next line of JSON.
+/// Returns the event and the name of the next line of JSON.
 fn next_event(watch: &Process) -> (String, Option<String>) {
     let line = watch.next_json();
     let text = |field: &str| line[field].as_str().map(str::to_owned);

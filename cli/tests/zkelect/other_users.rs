@@ -13,8 +13,8 @@ use crate::support::{BEATING, Errors, Folder, Mortals, Plan, Run, is_alive};
 const NOBODY: [&str; 7] =
     ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", "--"];
 
-/// A folder with a program that makes root of its caller, as `sudo` without a question; `None` without
-/// the means for it.
+/// Makes a folder with a program that makes root of its caller, as `sudo` without a question; `None` without the
+/// means for it.
 fn folder(label: &str) -> Option<Folder> {
     if !getuid().is_root() {
         return None;

@@ -25,7 +25,7 @@ fn line<'a>(servers: &'a str, options: &[&'a str]) -> Vec<&'a str> {
     [&["watch", "--servers", servers, "--election", ELECTION], options].concat()
 }
 
-/// The next line of this kind, passing over what is told of the number of candidates.
+/// Returns the next line of this kind, and passes over those with the number of candidates.
 fn next(watch: &Process, event: &str) -> Value {
     loop {
         let line = watch.next_json();
