@@ -229,7 +229,7 @@ impl Shared {
         }
     }
 
-    /// A poisoned lock is used all the same. No code that holds the lock panics.
+    /// Locks the core. A poisoned lock is used all the same: no code that holds the lock panics.
     fn lock(&self) -> MutexGuard<'_, Core> {
         self.core.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -11,7 +11,7 @@ use crate::world::{Client, World, frame, world};
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// A server of ticks of a second, which grants what is asked for.
+/// Makes a server with ticks of a second, which grants every timeout that a client asks for.
 fn exact() -> World {
     let mut config = Config::with_tick_time(SECOND);
     config.session_timeouts = SECOND..=SECOND * 100;

@@ -15,7 +15,8 @@ use crate::world::{Client, World, world};
 
 const BAD_ACL: Vector<'_, Acl<'_>> = Vector::EMPTY;
 
-/// `/open` has a child and `/bobs` lets no client in; `/eph` is ephemeral.
+/// Makes a server with these znodes: `/open` has a child and `/bobs` lets no client in; `/eph` is
+/// ephemeral.
 fn prepared() -> (World, Client) {
     let mut world = world();
     let mut client = world.client();

@@ -15,7 +15,7 @@ const DELETED: EventType = EventType::NODE_DELETED;
 const CHANGED: EventType = EventType::NODE_DATA_CHANGED;
 const CHILDREN: EventType = EventType::NODE_CHILDREN_CHANGED;
 
-/// A server with `/a` and `/a/b`, a client that watches and a client that writes.
+/// Makes a server with `/a` and `/a/b`, a client that watches and a client that writes.
 fn prepared() -> (World, Client, Client) {
     let mut world = world();
     let [watcher, mut writer] = [world.client(), world.client()];
