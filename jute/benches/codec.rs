@@ -86,8 +86,8 @@ const CONNECTED: ConnectResponse<'_> = ConnectResponse {
     read_only: Some(false),
 };
 
-/// The frame of a reply to `getChildren2`: candidates named as Curator names them, in no order,
-/// with the one to find in the middle.
+/// Returns the frame of a reply to `getChildren2`: candidates named as Curator names them, in no
+/// order, with the one to find in the middle.
 fn children() -> BytesMut {
     let mut random = 0x9e37_79b9_7f4a_7c15_u64;
     let mut next = || {
@@ -119,7 +119,7 @@ fn frame(header: &impl Encode, body: &impl Encode) -> BytesMut {
     output
 }
 
-/// Frame, header and body, as a session reads them.
+/// Reads a frame, its header and its body, as a session does.
 fn read<'a, H: Decode<'a>, B: Decode<'a>>(input: &'a [u8]) -> Result<(H, B), DecodeError> {
     let length = frame_len(input, DEFAULT_MAX_FRAME).expect("below the limit");
     let length = length.expect("a whole frame");

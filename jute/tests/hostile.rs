@@ -25,7 +25,7 @@ fn refuses<'a, T: Decode<'a> + PartialEq + Debug>(
     assert_eq!(T::decode_exact(input), Err(DecodeError { kind, offset }));
 }
 
-/// A length, and the five bytes `/demo` behind it.
+/// Returns a length, and the five bytes `/demo` behind it.
 fn demo(length: i32) -> Vec<u8> {
     [&length.to_be_bytes()[..], b"/demo"].concat()
 }

@@ -68,7 +68,7 @@ impl Frame {
         payload
     }
 
-    /// The frame is exactly this, read and written.
+    /// Asserts that the frame is exactly this, read and written.
     fn is<H, B>(self, header: H, body: B)
     where
         H: Encode + Decode<'static> + PartialEq + Debug,
@@ -89,7 +89,7 @@ impl Frame {
         }
     }
 
-    /// The frame has this header; the bytes behind it are not ours to read.
+    /// Asserts that the frame has this header; the bytes behind it are not ours to read.
     fn starts_with<H: Encode + Decode<'static> + PartialEq + Debug>(self, header: &H) {
         let read = H::decode_prefix(self.payload());
         assert_eq!(read.as_ref(), Ok(header), "{}", self.name);
@@ -118,7 +118,7 @@ const fn failed(xid: i32, zxid: i64, error: ErrorCode) -> ReplyHeader {
     ReplyHeader { xid: Xid::new(xid), zxid: Zxid::new(zxid), error }
 }
 
-/// The metadata of a znode just created, empty.
+/// Returns the metadata of a znode just created, empty.
 const fn created(zxid: i64, time: i64) -> Stat {
     Stat {
         czxid: Zxid::new(zxid),
