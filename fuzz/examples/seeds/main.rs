@@ -31,7 +31,8 @@ fn main() -> Result<(), Box<dyn error::Error>> {
     Ok(())
 }
 
-/// The first captured request begins a session, the second makes a znode.
+/// Writes a script for each frame. The first captured request begins a session, the second makes a
+/// znode.
 fn write_scripts(frames: &[(&str, Vec<u8>)]) -> io::Result<()> {
     let is_request = |(name, _): &&(&str, Vec<u8>)| name.ends_with(".request");
     let requests: Vec<_> = frames.iter().filter(is_request).collect();

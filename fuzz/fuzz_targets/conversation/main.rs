@@ -337,7 +337,7 @@ impl World {
     }
 }
 
-/// One of a few, so that they meet, some below others.
+/// Returns one of a few paths, so that they meet, some below others.
 fn path(name: u8) -> &'static str {
     match name % 5 {
         0 => "/a",

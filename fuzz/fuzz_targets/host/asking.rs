@@ -139,7 +139,8 @@ impl World {
         }
     }
 
-    /// Within the bound, and refused for want of room only beyond it.
+    /// Checks a submission: it is within the bound, and the host refuses for want of room only
+    /// beyond it.
     fn admitted<X>(&self, submitted: Result<X, SubmitError>) -> Option<X> {
         let in_flight = self.laws.in_flight();
         match submitted {

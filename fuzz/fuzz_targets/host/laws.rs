@@ -100,7 +100,7 @@ impl Laws {
         self.asked.push((tag, watch));
     }
 
-    /// A watch of any session, of which nothing is to be told any more.
+    /// Takes out a watch of any session: it is to report nothing any more.
     pub(crate) fn forgotten(&mut self, nth: u8) -> Option<CallerWatch> {
         let nth = usize::from(nth) % self.asked.len().max(1);
         let (tag, watch) = *self.asked.get(nth)?;
@@ -254,7 +254,7 @@ impl Laws {
         assert!(self.watches.is_empty(), "{:?}", self.watches);
     }
 
-    /// Everything was taken out: what the host shows is what it has told.
+    /// Checks that the host shows what it has told, once everything was taken out.
     pub(crate) fn check_view(&self, host: &Host) {
         for (key, announced) in &self.recipes {
             let (recipe, view) = (host.recipe(*key).expect("here"), host.view(*key).expect("here"));
@@ -280,7 +280,7 @@ impl Laws {
         assert_eq!(host.has_room(), !is_to_refuse);
     }
 
-    /// The host is over: nothing is left to be told.
+    /// Checks that a host that is over has nothing left to tell.
     pub(crate) fn check_end(&self) {
         assert!(self.has_ended());
         assert!(self.unanswered.is_empty() && self.watches.is_empty() && self.recipes.is_empty());

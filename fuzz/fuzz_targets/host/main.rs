@@ -169,7 +169,7 @@ impl World {
         ServerInstant::since_origin(self.server_now)
     }
 
-    /// Another host goes on with the session of this one.
+    /// Makes another host, which goes on with the session of this one.
     fn resume(&mut self, seed: u64, fails: bool) {
         let Some(ticket) = self.ticket.take() else { return };
         self.held = 0;
@@ -268,7 +268,7 @@ impl World {
         }
     }
 
-    /// Everything arrives that is on its way, and what is said to it.
+    /// Delivers everything that is on its way, and the answers to it.
     fn flush(&mut self) {
         for _ in 0..64 {
             if self.wire.is_quiet() {
@@ -299,7 +299,7 @@ impl World {
         }
     }
 
-    /// Until something is due. A driver that does it may sleep again: it does not spin.
+    /// Sleeps until something is due. A driver that does it may sleep again: it does not spin.
     fn sleep(&mut self) {
         self.held = 0;
         self.settle();

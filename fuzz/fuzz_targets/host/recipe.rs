@@ -346,7 +346,7 @@ impl Instruction {
     }
 }
 
-/// Which command of a commander.
+/// Returns the number of a commander's command.
 fn number(ticket: Ticket) -> u32 {
     let text = ticket.to_string();
     text.rsplit('.').next().and_then(|step| step.parse().ok()).expect("a request")

@@ -223,7 +223,7 @@ pub(crate) const TELLING: [ErrorCode; 10] = [
 
 pub(crate) const PATHS: [&str; 5] = ["/e", "/e/a", "/d/e/f", "/", "/app/e"];
 
-/// The node that a recipe stands at.
+/// Returns the node that a recipe stands at.
 pub(crate) fn node(number: u8) -> &'static str {
     PATHS[usize::from(number) % PATHS.len()]
 }

@@ -91,7 +91,7 @@ impl Wire {
         }
     }
 
-    /// A frame that arrives.
+    /// Takes the frame that arrives next.
     pub(crate) fn next(&mut self) -> Option<Bytes> {
         let frame = self.to_client.pop_front()?;
         if ReplyHeader::decode_prefix(&frame).is_ok_and(|header| header.xid > Xid::new(0)) {
