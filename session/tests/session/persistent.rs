@@ -38,7 +38,7 @@ impl Lab {
         submitted.expect("accepted")
     }
 
-    /// A read that relies on a persistent watch: the server is not asked for one.
+    /// Makes a read that relies on a persistent watch: the session asks the server for none.
     fn watch_sharing(&mut self, read: Watching<'_>, watcher: u32) -> WatchId {
         let submitted = self.session.submit_watching(self.now, 0, read, watcher);
         let sent = self.sent_one();
@@ -54,7 +54,7 @@ impl Lab {
     }
 }
 
-/// The paths of the `removeWatches` that were sent, and nothing else was.
+/// Returns the paths of the `removeWatches` that were sent, and asserts that nothing else was.
 fn removed(sent: &[Sent]) -> Vec<String> {
     let path = |sent: &Sent| {
         assert_eq!(sent.opcode, OpCode::REMOVE_WATCHES);

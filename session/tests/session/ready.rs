@@ -9,7 +9,7 @@ use zk_session::{Event, HeartbeatPace, LeaseOutlook, LeaseUpkeep};
 use crate::beats::*;
 use crate::lab::{LEASE, Lab, TIMEOUT, after};
 
-/// A session with a lease that was ready for many timeouts.
+/// Makes a session with a lease that was ready for many timeouts.
 fn old_and_ready() -> Lab {
     let mut lab = Lab::connected_with(quorum);
     keep_ready(&mut lab);

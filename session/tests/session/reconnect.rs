@@ -209,7 +209,7 @@ fn a_session_in_the_place_of_an_expired_one_goes_on_with_its_backoff() {
     assert!(took > Duration::from_secs(60), "200 sessions within {took:?}");
 }
 
-/// The longest wait after an attempt that goes so once the transport is open, of many.
+/// Returns the longest of many waits after an attempt that goes so once the transport is open.
 fn longest_wait(lab: &mut Lab, mut goes: impl FnMut(&mut Lab)) -> Duration {
     let mut longest = Duration::ZERO;
     for _ in 0..30 {

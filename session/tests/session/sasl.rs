@@ -23,7 +23,7 @@ fn lab() -> Lab {
     })
 }
 
-/// As far as the first word of the mechanism.
+/// Makes a session at the first word of the mechanism.
 fn begun() -> Lab {
     let mut lab = lab();
     begin(&mut lab);
@@ -53,7 +53,7 @@ fn answer(lab: &mut Lab, xid: Xid, token: Option<&[u8]>) {
     lab.session.handle_frame(lab.now, frame.freeze());
 }
 
-/// Two tokens each way, as in DIGEST-MD5.
+/// Exchanges two tokens each way, as in DIGEST-MD5.
 fn exchange(lab: &mut Lab) {
     for (token, answered) in [(b"".as_slice(), b"who?".as_slice()), (b"me", b"indeed")] {
         let xid = send(lab, token);
@@ -71,7 +71,7 @@ fn ended(lab: &mut Lab) -> Option<SessionEnd> {
     }
 }
 
-/// The attempt failed; another one follows.
+/// Asserts that the attempt failed and another one follows; returns its end.
 fn attempt_failed(lab: &mut Lab) -> ConnectionEnd {
     let events = lab.events();
     let [Event::ConnectFailed { server: SERVER, end, .. }] = events.as_slice() else {

@@ -144,7 +144,7 @@ fn a_tentative_proof_does_not_outlive_its_connection() {
     assert_eq!(lab.session.lease_deadline(), Some(opened_at + LEASE));
 }
 
-/// A session with a lapsed lease, and a tentative proof that came just now.
+/// Makes a session with a lapsed lease, and a tentative proof that came just now.
 fn lapsed_contact() -> Lab {
     let mut lab = Lab::connected();
     for _ in 0..5 {

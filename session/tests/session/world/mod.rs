@@ -185,7 +185,8 @@ impl World {
         }
     }
 
-    /// Refused for want of room where there is none, and only there.
+    /// Submits a request. The session refuses it for want of room where there is none, and only
+    /// there.
     fn submit(&mut self, tag: u32, path: &str) {
         let is_full = self.session.is_full();
         let is_connected = self.session.is_connected();
@@ -276,7 +277,7 @@ impl World {
         self.do_what_is_due();
     }
 
-    /// A driver that does it may sleep afterwards: it does not spin.
+    /// Does what is due. A driver that does it may sleep afterwards: it does not spin.
     fn do_what_is_due(&mut self) {
         for _ in 0..4 {
             self.session.handle_timeout(self.now);
