@@ -24,7 +24,7 @@ pub(crate) struct Lab<R: Recipe> {
 }
 
 impl<R: Recipe> Lab<R> {
-    /// Connected, and without a recipe.
+    /// Makes a connected host without a recipe.
     pub(crate) fn new() -> Self {
         Self::with(|_| ())
     }
@@ -35,7 +35,7 @@ impl<R: Recipe> Lab<R> {
         Self::on(server, Instant::ORIGIN, adjust)
     }
 
-    /// A host that begins with this server.
+    /// Makes a host that begins with this server.
     pub(crate) fn on(server: Server, now: Instant, adjust: impl FnOnce(&mut Settings)) -> Self {
         let mut config = Config::new(NonZeroUsize::MIN);
         config.session_timeout = millis(TIMEOUT_MILLIS.unsigned_abs().into());
@@ -120,7 +120,7 @@ impl<R: Recipe> Lab<R> {
         self.now = end;
     }
 
-    /// The connection breaks.
+    /// Breaks the connection.
     pub(crate) fn disconnect(&mut self) {
         self.server.disconnect();
         self.output.clear();
@@ -149,7 +149,7 @@ impl<R: Recipe> Lab<R> {
         requests
     }
 
-    /// The znodes that heartbeats have checked since the last call.
+    /// Returns the znodes that heartbeats have checked since the last call.
     pub(crate) fn checked(&mut self) -> Vec<String> {
         let requests = core::mem::take(&mut self.server.requests).into_iter();
         requests.filter(|(opcode, _)| *opcode == OpCode::MULTI).map(|(_, path)| path).collect()

@@ -5,7 +5,7 @@ use election_core::Phase;
 use crate::lab::{Lab, millis};
 use crate::puppet::{Fed, Puppet};
 
-/// A host, with recipes that look about every ten seconds.
+/// Makes a host, with recipes that look about every ten seconds.
 fn lab() -> Lab<Puppet> {
     Lab::with(|settings| settings.look_interval = Some(millis(10_000)))
 }

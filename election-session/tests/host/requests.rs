@@ -10,7 +10,7 @@ use crate::lab::Lab;
 use crate::puppet::{Fed, Order, Puppet};
 use crate::server::Answers;
 
-/// A host with a recipe that has heard of its session.
+/// Makes a host with a recipe that has heard of its session.
 fn standing() -> (Lab<Puppet>, RecipeKey) {
     let mut lab = Lab::new();
     lab.server.put("/e/other", "");
