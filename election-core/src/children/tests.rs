@@ -46,7 +46,7 @@ impl Index for Sorted {
     }
 }
 
-/// A byte of an id says which nominee it is; two ids may begin alike.
+/// Returns the id of a nominee, by a byte in it; two ids may begin alike.
 fn id(nominee: u8) -> NomineeId {
     let mut bytes = [0xab; 16];
     bytes[11] = nominee;
@@ -108,7 +108,7 @@ fn names() -> impl Strategy<Value = Vec<String>> {
         .prop_shuffle()
 }
 
-/// As a nominee looks at what it is handed: its place, and which names are its own.
+/// Returns the place and the own names that a nominee sees among these names.
 fn seen<'a>(
     (own, sequence): (&str, Sequence),
     (format, id): (Format, NomineeId),
@@ -122,7 +122,7 @@ fn seen<'a>(
     (place, owned)
 }
 
-/// Another rule than the election's: whatever ends in a number that is even.
+/// Returns an even number at the end of the name: another rule than the election's.
 fn even(name: &str) -> Option<Sequence> {
     Sequence::at_end_of(name).filter(|sequence| sequence.get() % 2 == 0)
 }

@@ -177,7 +177,8 @@ impl World {
         }
     }
 
-    /// Each change was made once if it says so, at most once if that is unknown, and else not at all.
+    /// Checks the count: each change was made once if its end says so, at most once if that is unknown, and else not
+    /// at all.
     fn check_rest(&self, begin: i64, foreign: u8) {
         let (mut least, mut most) = (begin + 100 * i64::from(foreign), 0);
         for client in &self.clients {

@@ -184,7 +184,7 @@ const fn lost(cause: Cause) -> Next {
     Next::Become(Stage::Ended(DoubleBarrierEnd::Lost(cause)), None)
 }
 
-/// The entry, if it stands, goes with the session.
+/// Returns the next step after a failure: the entry, if it stands, goes with the session.
 fn fail<R>(result: &Result<R, Failure>) -> Next {
     Next::Become(Stage::Ended(DoubleBarrierEnd::Failed(failure(result))), None)
 }

@@ -26,7 +26,7 @@ const ALL: [(&str, Format); 9] = [
     ("Format(x-<session>-#)", Format::zookeeper_write_lock()),
 ];
 
-/// With `U` for the uuid and `H` for its hexadecimal digits.
+/// Replaces `U` by the uuid, and `H` by its hexadecimal digits.
 fn expand(name: &str) -> String {
     name.replace("{U}", UUID).replace("{H}", HEX)
 }

@@ -32,7 +32,7 @@ impl Script {
         script
     }
 
-    /// Its znode has this number.
+    /// Makes a script of a contender that has a znode with this number.
     fn verified(options: LockOptions, number: u32) -> Self {
         let mut script = Self::connected(options);
         let LockOptions { format, access, .. } = options;

@@ -46,7 +46,7 @@ impl MadeLabel {
 }
 
 impl MadeName {
-    /// `None` if the name is another one than that which this would [show](Self::text).
+    /// Reads a name; `None` if it is another one than that which this would [show](Self::text).
     pub(super) fn read(name: &str) -> Option<Self> {
         let (id, rest) = name.strip_prefix(START)?.split_at_checked(UUID_LEN)?;
         let (label, number) = rest.split_at_checked(rest.len().checked_sub(DIGITS)?)?;

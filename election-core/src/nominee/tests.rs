@@ -105,7 +105,7 @@ impl Script {
     }
 }
 
-/// In short, if it is as a nominee asks for it.
+/// Returns a request in short, if it is as a nominee asks for it.
 fn describe(op: &Op<'_>) -> String {
     match *op {
         Op::Create(Create {
@@ -159,7 +159,7 @@ fn describe_part(part: Part<'_>) -> String {
     }
 }
 
-/// The reply to a read.
+/// Returns the reply to a read.
 fn read(owner: SessionId, czxid: i64) -> Reply<'static> {
     Reply::Read { stat: stat(owner, czxid), data: &[] }
 }

@@ -100,7 +100,7 @@ fn an_item_costs_a_read_and_a_deletion_and_the_list_is_kept_for_the_next() {
     assert_eq!(next(QueueFormat::guide_with_priority()), "compare", "one may go first");
 }
 
-/// The next taker by priority, with what the one before has left.
+/// Makes the next taker by priority, with the window that the one before has left.
 fn next_by_priority(before: Script) -> Script {
     let format = QueueFormat::guide_with_priority();
     let (purpose, when_empty) = (Purpose::Take, WhenEmpty::GiveUp);
@@ -111,7 +111,7 @@ fn next_by_priority(before: Script) -> Script {
     script
 }
 
-/// Below a node in this state.
+/// Answers the comparison, below a node in this state.
 fn compare(script: &mut Script, token: i64, cversion: i32, num_children: i32) {
     assert_eq!(script.asked, "compare");
     let arrivals = Arrivals::of(cversion, num_children);

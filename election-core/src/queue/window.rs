@@ -187,7 +187,7 @@ impl<const N: usize> ItemWindow<N> {
         }
     }
 
-    /// Marsaglia's generator with 32 bits.
+    /// Returns the next random number, by Marsaglia's generator with 32 bits.
     const fn next_random(&mut self) -> u32 {
         self.random ^= self.random << 13;
         self.random ^= self.random >> 17;

@@ -57,7 +57,7 @@ impl Plan {
         plan
     }
 
-    /// Also deletes the node.
+    /// Adds the deletion of the node.
     pub(super) fn and_the_node(self) -> Self {
         Self { node: Node::Goes, ..self }
     }

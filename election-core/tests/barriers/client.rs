@@ -156,7 +156,7 @@ impl Client {
         Ok(told)
     }
 
-    /// The driver takes down what is not awaited.
+    /// Takes down the watches that nothing awaits, as the driver.
     pub fn drop_watches(&mut self) {
         let Self { machine, watches, .. } = self;
         watches.retain(|(ticket, _)| match machine {

@@ -27,7 +27,7 @@ const fn of(participants: u32) -> DoubleBarrierOptions {
     DoubleBarrierOptions { participants, when_under_way: WhenUnderWay::Wait }
 }
 
-/// `ready` of a round, all participants of which have died.
+/// Returns trees with `ready` of a round, all participants of which have died.
 fn after_a_crash() -> Vec<Tree> {
     let znode = |token, version| Znode { token: Token::new(token), version, owner: None };
     vec![Tree::from([(Name::Node, znode(3, 5)), (Name::Ready, znode(7, 0))])]

@@ -28,7 +28,8 @@ impl Script {
         script
     }
 
-    /// With an entry of zxid 50, and a watch on it; `ready` was not there, and is watched.
+    /// Makes a script of a participant with an entry of zxid 50, and a watch on it; `ready` was not
+    /// there, and is watched.
     fn gathering() -> Self {
         let mut script = Self::connected();
         script.answers("exists node", Ok(Reply::Exists(stat(None, 3))));

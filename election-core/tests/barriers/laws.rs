@@ -58,7 +58,7 @@ impl Laws {
         self.may_leave_ready = true;
     }
 
-    /// A commit: the tree before it, and the tree after it.
+    /// Notes a commit, with the trees before and after it.
     pub fn committed(&mut self, author: Option<usize>, trees: &[Tree], clients: &[Client]) {
         let [before, after] = trees else { panic!("one commit") };
         let is_set = after.contains_key(&Name::Node);
@@ -170,7 +170,8 @@ impl World {
         Ok(())
     }
 
-    /// Nothing is on its way any more, and nothing goes wrong any more.
+    /// Checks the laws of a state at rest: nothing is on its way any more, and nothing goes wrong
+    /// any more.
     pub fn check_rest(&self) -> Result<(), String> {
         let tip = self.server.tip();
         let mut gathering = 0;

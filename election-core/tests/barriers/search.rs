@@ -50,8 +50,8 @@ pub fn explore(name: &str, start: World) {
     std::io::stderr().write_all(summary.as_bytes()).expect("standard error");
 }
 
-/// Calm steps lead to rest if they lead nowhere twice: then each state can be taken away once nothing
-/// leads to it any more (Kahn's algorithm).
+/// Returns a state on a circle of calm steps. They lead to rest if they lead nowhere twice: then each state can be
+/// taken away once nothing leads to it any more (Kahn's algorithm).
 fn on_a_calm_circle(calm: &[Vec<usize>]) -> Option<usize> {
     let mut ways_in = vec![0_u32; calm.len()];
     calm.iter().flatten().for_each(|to| ways_in[*to] += 1);
@@ -77,7 +77,7 @@ fn way_to(ways: &[(usize, Option<Step>)], mut state: usize) -> String {
     steps.concat()
 }
 
-/// The same for worlds that differ only in how high tickets and tokens have become.
+/// Returns one number for all worlds that differ only in how high tickets and tokens have become.
 pub fn fingerprint(world: &World) -> u64 {
     let text = format!("{world:?}");
     let (mut tickets, mut tokens) = (Vec::new(), Vec::new());
@@ -113,7 +113,7 @@ pub fn fingerprint(world: &World) -> u64 {
     hasher.finish()
 }
 
-/// The numbers behind this text, and where they begin.
+/// Returns the numbers behind this text, and where they begin.
 fn numbers<'t>(text: &'t str, before: &'t str) -> impl Iterator<Item = (usize, u64)> + 't {
     text.match_indices(before).filter_map(move |(at, _)| {
         let at = at + before.len();

@@ -118,7 +118,7 @@ impl Client {
         }
     }
 
-    /// Which errand comes after such an end.
+    /// Returns the errand after such an end.
     pub fn after(&self, at: usize, told: Told) -> usize {
         match told {
             Told::Party(CommitSiteNotice::Ended(CommitEnd::Decided(_))) => {
@@ -183,7 +183,7 @@ impl Client {
         Ok(())
     }
 
-    /// The driver takes down what is not awaited.
+    /// Takes down the watches that nothing awaits, as the driver.
     pub fn drop_watches(&mut self) {
         let Self { machines, watches, .. } = self;
         watches.retain(|(actor, ticket, _)| machines[*actor].awaits_change(*ticket));

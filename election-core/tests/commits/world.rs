@@ -30,7 +30,7 @@ pub struct World {
 }
 
 impl World {
-    /// With a transaction that is begun for these sites, if there are any.
+    /// Makes a world, with a transaction that is begun for these sites, if there are any.
     pub fn new(id: NomineeId, begun: &[SiteName], budget: Budget) -> Self {
         let mut tree = Tree::new();
         if !begun.is_empty() {
@@ -60,7 +60,7 @@ impl World {
         self
     }
 
-    /// Servers answer reads while they apply a transaction.
+    /// Lets servers answer reads while they apply a transaction.
     pub fn part_by_part(mut self) -> Self {
         self.server.applies = Applies::PartByPart;
         self
@@ -257,7 +257,7 @@ impl World {
         }
     }
 
-    /// A machine told something: what its client does next.
+    /// Notes a machine's notice, and takes the client's next errand.
     fn heard(&mut self, i: usize, actor: usize, told: Told) {
         let client = &self.clients[i];
         let id = id_of(client);
@@ -408,7 +408,7 @@ impl World {
     }
 }
 
-/// The transaction that a client means.
+/// Returns the transaction that a client means.
 fn id_of(client: &Client) -> NomineeId {
     let at = match client.course {
         Course::At(at) => at,

@@ -199,7 +199,7 @@ impl Ranks {
         mix.number(name);
     }
 
-    /// Everything about one client, and about the world as far as it is this client's.
+    /// Mixes in everything about one client, and about the world as far as it is this client's.
     fn client(&self, world: &World, client: &Client, mix: &mut Mix) {
         if self.exact {
             mix.number(i64::try_from(client.index).expect("few clients"));
@@ -235,7 +235,7 @@ impl Ranks {
         }
     }
 
-    /// Which znodes and sessions of the world are this client's.
+    /// Mixes in the znodes and sessions of the world that are this client's.
     fn property(&self, world: &World, client: &Client, mix: &mut Mix) {
         let created = world.server.log.iter().filter_map(Entry::created);
         for znode in world.server.base.znodes.iter().chain(created) {

@@ -165,12 +165,12 @@ impl Client {
         matches!(self.nominee.role(), Role::Ended(_))
     }
 
-    /// Also while suspended.
+    /// Whether the client leads, also while suspended.
     pub fn leads(&self) -> bool {
         matches!(self.nominee.role(), Role::Leading { .. } | Role::Suspended { .. })
     }
 
-    /// Over, and nothing of it is left on its way.
+    /// Whether the client is over, and nothing of it is left on its way.
     pub fn is_idle_for_good(&self) -> bool {
         self.nominee.phase() == Phase::Over
             && self.requests.is_empty()
@@ -200,7 +200,7 @@ impl Client {
         session.get() / SESSIONS == self.session.get() / SESSIONS
     }
 
-    /// Its user wants to go on as a reader.
+    /// Asks, as the user, to go on as a reader.
     pub fn downgrade(&mut self) -> Result<Option<News>, String> {
         self.nominee.downgrade();
         self.downgrade = Downgrade::Wanted;
@@ -215,7 +215,7 @@ impl Client {
         self.nominee.kind(self.wish)
     }
 
-    /// The token of what is held by a znode with this `czxid`.
+    /// Returns the token of a leadership or a lock by a znode with this `czxid`.
     pub fn token_of(&self, czxid: Token) -> Token {
         self.kept.filter(|(kept, _)| *kept == czxid).map_or(czxid, |(_, token)| token)
     }
@@ -229,7 +229,7 @@ impl Client {
         })
     }
 
-    /// Of what it writes.
+    /// Returns the author of its writes.
     pub fn author(&self) -> Author {
         Author { client: self.index, session: self.session, kind: self.kind() }
     }
@@ -261,7 +261,7 @@ impl Client {
         Ok(())
     }
 
-    /// Whatever happens after the end, nothing is asked for or told any more.
+    /// Whether the machine, after its end, asks for nothing and tells nothing, whatever happens.
     pub fn is_silent_after_its_end(&self) -> bool {
         let session = SessionId::new(self.session.get() + 1);
         let known = Event::Connected { session: self.session };
@@ -328,7 +328,7 @@ impl Client {
         }
     }
 
-    /// The end that was announced, if any.
+    /// Returns the end that was announced, if any.
     pub fn end(&self) -> Option<End> {
         match self.nominee.role() {
             Role::Ended(end) => Some(end),

@@ -58,7 +58,7 @@ impl Machine {
         }
     }
 
-    /// That of another process, which goes on with the session.
+    /// Returns the machine of another process, which goes on with the session.
     pub fn returning(&self, wish: Wish) -> Self {
         match (self, wish) {
             (Self::Nominee(nominee), Wish::Leadership(policy)) => {
@@ -89,7 +89,7 @@ impl Machine {
         }
     }
 
-    /// How it gave up, if it did without holding a lock.
+    /// Returns why it gave up, if it did without holding a lock.
     pub fn gave_up(&self) -> Option<(GaveUp, Departure)> {
         match self {
             Self::Lock(lock) => match lock.state() {

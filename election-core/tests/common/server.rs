@@ -223,12 +223,12 @@ impl Server {
         Self { base: nothing.clone(), tip: nothing, ..Self::new() }
     }
 
-    /// The position of a server that lags behind nothing.
+    /// Returns the position of a server that lags behind nothing.
     pub fn end(&self) -> usize {
         self.log.len()
     }
 
-    /// The znode as committed.
+    /// Returns the znode as committed.
     pub fn find(&self, name: Name) -> Option<&Znode> {
         self.tip.find(name)
     }

@@ -18,7 +18,7 @@ const fn lock_in(format: Format) -> LockOptions {
     LockOptions { format, ..LOCK }
 }
 
-/// A world with a sequential child of another format in it.
+/// Puts a sequential child of another format into the world.
 fn beside(kind: Kind, owner: SessionId, mut world: World) -> World {
     let client = if kind == Kind::Plain { UNTOLD } else { 9 };
     let name = Name { sequence: 0, client, attempt: 0, kind };

@@ -76,7 +76,7 @@ const NO_FAULTS: Budget = Budget {
     hand_overs: 0,
 };
 
-/// Connected, in their order, and at rest.
+/// Makes a world of connected nominees, in their order, and at rest.
 fn settled(nominees: usize, budget: Budget) -> World {
     World::settled(nominees, Policy::default()).facing(budget)
 }

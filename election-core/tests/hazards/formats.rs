@@ -21,7 +21,7 @@ fn znode(sequence: i32, owner: SessionId) -> Znode {
     Znode { name, owner, token, version: 0, access: Access::Open, data: Data::Own }
 }
 
-/// A nominee in `n_` behind three candidates of others, with a create in doubt.
+/// Makes a world with a nominee in `n_` behind three candidates of others, with a create in doubt.
 fn in_doubt_behind_three() -> World {
     let mut world = World::in_format(1, PLAIN, Budget::default());
     for sequence in [0, 4, 5] {

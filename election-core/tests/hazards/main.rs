@@ -27,7 +27,7 @@ const END: Policy = Policy {
     lock_delay: Duration::ZERO,
 };
 
-/// A client that lost its connection after its create was sent.
+/// Makes a world with a client that lost its connection after it had sent its create.
 fn create_in_doubt() -> World {
     let mut world = World::new(1, Budget::default());
     world.notices(0);

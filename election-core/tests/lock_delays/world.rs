@@ -50,7 +50,7 @@ impl World {
         }
     }
 
-    /// Connected one after another, and at rest.
+    /// Connects the clients one after another, and brings them to rest.
     pub fn settled(mut self) -> Self {
         for index in 0..self.clients.len() {
             self.take(Step::Connect(index));
@@ -241,7 +241,8 @@ impl World {
         self.trees.push(tree);
     }
 
-    /// At a server that has applied no more than the client has seen, or, in a new session, than none lacks.
+    /// Connects the client to a server that has applied no more than the client has seen, or, in a new session, to
+    /// one that lacks nothing.
     fn connect(&mut self, i: usize) {
         let end = self.end();
         let client = &mut self.clients[i];
@@ -294,7 +295,7 @@ impl World {
         answer
     }
 
-    /// The next tree, or the reply that stands before it.
+    /// Takes the next tree, or the reply that stands before it.
     fn hear(&mut self, i: usize) {
         let client = &mut self.clients[i];
         if client.due.front().is_some_and(|due| due.position <= client.applied) {
@@ -356,7 +357,7 @@ impl World {
         self.fault.clone().map_or(Ok(()), Err)
     }
 
-    /// One leads, by its own mark.
+    /// Checks that one leads, by its own mark.
     pub fn check_rest(&self) -> Result<(), String> {
         let contenders: Vec<&Client> = self.clients.iter().filter(|it| !it.is_over()).collect();
         let leaders: Vec<Token> =

@@ -333,7 +333,7 @@ impl Bench {
         Ok(())
     }
 
-    /// After the end the reply that was outstanding may still come; nothing new is asked for.
+    /// Whether the reply that was outstanding at the end may still come, and causes no new request.
     fn outstanding_is_void(&self) -> bool {
         let mut nominee = self.nominee.clone();
         let session = SessionId::new(99);

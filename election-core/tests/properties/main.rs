@@ -155,7 +155,8 @@ proptest! {
     }
 }
 
-/// `Disconnected`, the loss of the reply, or both in either order: the same state.
+/// Checks that `Disconnected`, the loss of the reply, and both in either order lead to the same
+/// state.
 fn a_lost_connection_is_the_same_however_it_is_told(client: &Client) -> Result<(), TestCaseError> {
     if !client.is_up() {
         return Ok(());

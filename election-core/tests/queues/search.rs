@@ -11,12 +11,13 @@ pub fn explore(name: &str, start: World) -> World {
     explore_up_to(400_000, name, start)
 }
 
-/// The same for a large world.
+/// Explores a large world in the same way.
 pub fn explore_long(name: &str, start: World) -> World {
     explore_up_to(12_000_000, name, start)
 }
 
-/// More states than the limit are a taker that never comes to rest. Returns a world at rest.
+/// Explores a world, and returns it at rest. More states than the limit mean a taker that never
+/// comes to rest.
 fn explore_up_to(limit: usize, name: &str, start: World) -> World {
     let begin = Instant::now();
     let mut found = HashMap::from([(start.fingerprint(), 0_usize)]);
@@ -61,7 +62,8 @@ fn explore_up_to(limit: usize, name: &str, start: World) -> World {
     last.expect("it comes to rest")
 }
 
-/// Calm steps lead to rest if they lead nowhere twice (Kahn's algorithm).
+/// Returns a state on a circle of calm steps. They lead to rest if they lead nowhere twice (Kahn's
+/// algorithm).
 fn on_a_circle(calm: &[Vec<usize>]) -> Option<usize> {
     let mut ways_in = vec![0_u32; calm.len()];
     calm.iter().flatten().for_each(|to| ways_in[*to] += 1);

@@ -144,7 +144,7 @@ impl Request {
     }
 }
 
-/// The child, and the name below it.
+/// Returns the child, and the name below it.
 fn shown(znode: Znode<'_>) -> (String, String) {
     match znode {
         Znode::Child(name) => (name.to_string(), String::new()),
@@ -166,7 +166,7 @@ impl Tree {
         self.items.iter_mut().find(|item| item.number == number)
     }
 
-    /// Another child was created. No taker but by priority looks at that.
+    /// Counts the creation of another child. No taker but by priority looks at that.
     pub fn count(&mut self) {
         if self.order == Order::ByPriority {
             self.created += 1;

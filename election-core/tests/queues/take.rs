@@ -180,7 +180,7 @@ impl World {
         output
     }
 
-    /// The client's server applies the next change, and tells of it.
+    /// Lets the client's server apply the next change, and report it.
     fn advance(&mut self, i: usize) {
         let client = &mut self.clients[i];
         client.applied += 1;

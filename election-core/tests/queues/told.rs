@@ -86,7 +86,7 @@ impl World {
         }
     }
 
-    /// The items that a take by priority is to heed from now on: those that its server shows.
+    /// Notes the items that a take by priority is to heed from now on: those that its server shows.
     pub fn begin(&mut self, i: usize) {
         if self.tip().order == Order::ByNumber {
             return;
@@ -100,7 +100,7 @@ impl World {
         client.shown = Some(shown);
     }
 
-    /// An item was taken. None was there all the time that goes before it.
+    /// Checks the order of a take: no item that goes before it was there all the time.
     fn check_order(&self, i: usize, taken: u32) -> Result<(), String> {
         let (client, tip) = (&self.clients[i], self.tip());
         let is_alone = self.clients.iter().all(|client| client.options.purpose == Purpose::Take);

@@ -194,8 +194,8 @@ impl World {
         self
     }
 
-    /// The same world with items that a taker cannot have: one that goes with a session of none of
-    /// these takers, one with a child, or no node at all.
+    /// Adds items that a taker cannot have: one that goes with a session of none of these takers,
+    /// one with a child, or no node at all.
     pub fn with(mut self, change: impl FnOnce(&mut Tree)) -> Self {
         change(&mut self.trees[0]);
         self

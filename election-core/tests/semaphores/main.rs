@@ -36,8 +36,8 @@ const NONE: Budget = Budget {
     reaps: 0,
 };
 
-/// All connected and at rest: as many hold as there are permits, the next one waits for one, and the
-/// others for their turn.
+/// Makes a world of connected contenders at rest: as many hold as the semaphore has permits, the next one waits for
+/// one, and the others for their turn.
 fn settled(clients: usize, permits: u32, budget: Budget) -> World {
     World::new(clients, permits, NONE).settled(budget)
 }

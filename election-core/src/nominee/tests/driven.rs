@@ -3,7 +3,8 @@
 
 use super::*;
 
-/// The watch of the own read, and of that of the predecessor, of a follower.
+/// Makes a script of a follower, and returns the watch of its own read, and that of its
+/// predecessor's.
 fn following() -> (Script, Ticket, Ticket) {
     let mut script = Script::created();
     let own = script.ticket.unwrap();

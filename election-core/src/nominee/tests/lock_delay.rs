@@ -24,7 +24,7 @@ fn aborted(part: usize, failure: Failure) -> Result<Reply<'static>, Failure> {
 }
 
 impl Script {
-    /// The first, and about to read the mark.
+    /// Makes a script of the first nominee, which is about to read the mark.
     fn promoted(on_loss: OnLoss) -> Self {
         let policy = Policy { on_loss, lock_delay: DELAY, ..STAND_AGAIN };
         let nominee = Nominee::new(ID, policy);

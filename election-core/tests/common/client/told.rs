@@ -12,7 +12,8 @@ pub enum Told {
 }
 
 impl Told {
-    /// Which notice may follow which; `verified` is the own znode, as told on this connection.
+    /// Checks that this notice may follow, and returns the sum; `verified` is the own znode, as
+    /// read on this connection.
     pub fn after(self, notice: Notice, verified: Option<Token>) -> Result<Self, String> {
         match (self, notice) {
             (

@@ -141,7 +141,7 @@ impl Request {
         !matches!(self, Self::List { .. } | Self::Read { .. })
     }
 
-    /// A read of the own znode is given up by a release.
+    /// Whether a release may give up the request: a read of the own znode.
     pub const fn can_be_abandoned(&self) -> bool {
         matches!(self, Self::Read { .. })
     }

@@ -99,7 +99,7 @@ impl World {
         }
     }
 
-    /// By an operator.
+    /// Deletes a znode, as an operator.
     fn evict(&mut self, at: usize) {
         let mut tree = self.newest().clone();
         let gone = tree.znodes.remove(at);
@@ -130,7 +130,7 @@ impl World {
         }
     }
 
-    /// A session is committed, so that its server lacks nothing.
+    /// Begins a session. It is committed, so its server lacks nothing.
     fn begin_session(&mut self, index: usize) {
         let client = &mut self.clients[index];
         client.sessions += 1;

@@ -49,7 +49,7 @@ impl Tree {
         self.next[home as usize].is_some()
     }
 
-    /// The last one first: no order is promised.
+    /// Returns the names, the last one first: no order is promised.
     pub fn names(&self, home: Home) -> Vec<String> {
         let below = self.znodes.iter().rev().filter(|znode| znode.home == home);
         below.map(|znode| znode.name.clone()).collect()
