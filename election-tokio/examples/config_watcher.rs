@@ -148,7 +148,7 @@ async fn wait_for(
     }
 }
 
-/// The servers that the first argument names, or one in this process.
+/// Returns the servers that the first argument names, or one in this process.
 async fn servers() -> io::Result<(String, Option<Server>)> {
     if let Some(servers) = std::env::args().nth(1) {
         return Ok((servers, None));

@@ -73,7 +73,7 @@ async fn show(client: &Client) -> Result<(), election_tokio::Error> {
     Ok(())
 }
 
-/// The servers that the first argument names, or one in this process.
+/// Returns the servers that the first argument names, or one in this process.
 async fn servers() -> io::Result<(String, Option<Server>)> {
     if let Some(servers) = std::env::args().nth(1) {
         return Ok((servers, None));

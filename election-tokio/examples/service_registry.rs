@@ -206,7 +206,7 @@ async fn instances(client: &Client) -> Result<Instances, election_tokio::Error> 
     Ok(instances)
 }
 
-/// The connection comes back by itself, if need be with another session.
+/// Whether the error passes by itself: the connection comes back, if need be with another session.
 fn passes_by_itself(error: &election_tokio::Error) -> bool {
     matches!(error.kind(), ErrorKind::ConnectionLoss | ErrorKind::NotConnected)
 }
@@ -222,7 +222,7 @@ async fn wait_for(
     Ok(())
 }
 
-/// The servers that the first argument names, or one in this process.
+/// Returns the servers that the first argument names, or one in this process.
 async fn servers() -> io::Result<(String, Option<Server>)> {
     if let Some(servers) = std::env::args().nth(1) {
         return Ok((servers, None));

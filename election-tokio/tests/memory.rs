@@ -19,7 +19,7 @@ type Outcome<T> = Result<T, Box<dyn Error>>;
 
 const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// A server on a thread of its own, which ends with the process.
+/// Starts a server on a thread of its own, which ends with the process.
 fn server() -> Outcome<String> {
     let (sender, address) = mpsc::channel();
     thread::spawn(move || {

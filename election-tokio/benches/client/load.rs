@@ -39,7 +39,7 @@ where
     per_request(started, cpu, requests)
 }
 
-/// The median time of requests made one after the other.
+/// Returns the median time of requests made one after the other.
 pub(crate) async fn one_at_a_time(requests: usize, mut get: impl AsyncFnMut()) -> Duration {
     let mut times = Vec::with_capacity(requests);
     for _ in 0..requests {
@@ -75,7 +75,7 @@ impl Raw {
         Ok(Self { stream, window: request.repeat(WINDOW), answers: vec![0; ANSWER * WINDOW] })
     }
 
-    /// [`WINDOW`] requests in one write, and so on.
+    /// Sends [`WINDOW`] requests in one write, and so on.
     pub(crate) fn pipelined(&mut self, requests: usize) -> io::Result<Cost> {
         let (started, cpu) = (Instant::now(), cpu_time()?);
         for _ in 0..requests / WINDOW {
@@ -85,7 +85,7 @@ impl Raw {
         per_request(started, cpu, requests)
     }
 
-    /// The median time of requests made one after the other.
+    /// Returns the median time of requests made one after the other.
     pub(crate) fn one_at_a_time(&mut self, requests: usize) -> io::Result<Duration> {
         let mut times = Vec::with_capacity(requests);
         let (request, _) = self.window.split_at(self.window.len() / WINDOW);

@@ -11,7 +11,7 @@ use crate::responder::Responder;
 
 const CLIENTS: usize = 1000;
 
-/// Clients of the responder.
+/// Measures clients of the responder.
 pub(crate) async fn of_clients() -> Result<(), Box<dyn Error>> {
     print_head();
     idle_clients().await

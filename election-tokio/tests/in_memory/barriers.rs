@@ -23,7 +23,7 @@ async fn waits<T>(waiting: &mut (impl Future<Output = T> + Unpin)) -> bool {
     timeout(Duration::from_millis(10), waiting).await.is_err()
 }
 
-/// No watch is left, and no request follows.
+/// Asserts that no watch is left, and that no request follows.
 async fn is_quiet(server: &Server, context: &dyn core::fmt::Debug) {
     wait(3).await;
     server.cut();

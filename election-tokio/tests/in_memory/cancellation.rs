@@ -329,7 +329,7 @@ async fn connect_ends_at_its_deadline_and_names_the_last_failure() {
     assert_eq!(last_failure.unwrap().to_string(), "in-memory:2181: nobody home");
 }
 
-/// The errors below an error.
+/// Returns the errors below an error.
 fn sources(error: &ConnectError) -> impl Iterator<Item = &(dyn StdError + 'static)> {
     core::iter::successors(error.source(), |error| (*error).source())
 }

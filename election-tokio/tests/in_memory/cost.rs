@@ -64,7 +64,7 @@ fn hourly(grade: LeaseGrade, part: Part, timeout: Duration) -> Traffic {
     cost_of(exchanges(grade, part), 3 * HOUR.as_secs() / timeout.as_secs())
 }
 
-/// A number as the README writes it.
+/// Returns a number as the README writes it.
 fn grouped(number: u64) -> String {
     match number / 1000 {
         0 => number.to_string(),

@@ -29,7 +29,7 @@ async fn entered(one: &Client, other: &Client) -> (Entered, Entered) {
     (one.unwrap(), other.unwrap())
 }
 
-/// Nothing is left of a round, and the next one goes as it should.
+/// Asserts that nothing is left of a round, and that the next one goes as it should.
 async fn is_clean(server: &Server, client: &Client, context: &dyn core::fmt::Debug) {
     wait(3).await;
     assert!(server.children(BARRIER).is_empty(), "{:?}: {context:?}", server.children(BARRIER));

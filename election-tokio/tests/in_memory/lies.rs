@@ -92,7 +92,7 @@ pub(crate) fn frame(header: &impl Encode, body: &impl Encode) -> BytesMut {
     frame
 }
 
-/// The header of a request, and what is behind it.
+/// Splits a request into its header and its body.
 pub(crate) fn request(frame: &[u8]) -> (RequestHeader, &[u8]) {
     let header = RequestHeader::decode_prefix(&frame[4..]).expect("clients send whole headers");
     (header, &frame[12..])

@@ -35,7 +35,7 @@ fn has_mark(server: &Server) -> bool {
     server.exists(MARK)
 }
 
-/// Its process ends without a word, and its session expires.
+/// Ends a nominee's process without a word, and its session.
 fn kill(server: &Server, nomination: Nomination, client: Client) {
     let session = client.session_id().unwrap();
     let _unused = client.detach().unwrap();

@@ -25,7 +25,8 @@ async fn waits(waiting: &mut (impl Future<Output = Result<LockGuard, LockError>>
     timeout(Duration::from_millis(10), waiting).await.is_err()
 }
 
-/// Nothing of a lock is left while its session lives, and another one gets it at once.
+/// Asserts that nothing of a lock is left while its session lives, and that another contender gets
+/// it at once.
 async fn is_free(server: &Server, client: &Client, context: &dyn core::fmt::Debug) {
     wait(3).await;
     assert!(server.children(LOCK).is_empty(), "a znode is left: {context:?}");

@@ -27,7 +27,7 @@ fn data(view: &GroupView, name: &str) -> Option<Bytes> {
     }
 }
 
-/// Nothing is left, nothing is asked for any more, and the next member joins.
+/// Asserts that nothing is left, that no request follows, and that the next member joins.
 async fn is_clean(server: &Server, client: &Client, context: &dyn core::fmt::Debug) {
     wait(3).await;
     assert!(server.children(GROUP).is_empty(), "{:?}: {context:?}", server.children(GROUP));

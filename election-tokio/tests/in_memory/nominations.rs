@@ -61,7 +61,8 @@ async fn a_nomination_dropped_anywhere_leaves_no_znode() {
     }
 }
 
-/// A watch of a nomination that left may stay at the server until its znode changes.
+/// Asserts that no nominee stands; a watch of a nomination that left may stay at the server until
+/// its znode changes.
 async fn nobody_stands_but_watches(
     server: &Server,
     client: &Client,

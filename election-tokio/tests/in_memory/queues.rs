@@ -30,7 +30,7 @@ async fn all(queue: &Queue) -> Vec<String> {
     taken
 }
 
-/// Nothing asks for anything, and no claim or watch is left.
+/// Asserts that no request follows, and that no claim or watch is left.
 async fn is_at_rest(server: &Server, context: &dyn core::fmt::Debug) {
     wait(3).await;
     let claims: Vec<_> =

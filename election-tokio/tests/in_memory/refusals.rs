@@ -46,7 +46,7 @@ impl Scene {
         self.server.delete_silently(&self.path(election));
     }
 
-    /// Those from this one on lead on, for longer than a lease lasts.
+    /// Asserts that the leaders from this one on lead on, for longer than a lease lasts.
     async fn the_others_lead_on(&self, first: usize) {
         for _ in 0..100 {
             tokio::time::sleep(TIMEOUT / 20).await;

@@ -21,7 +21,7 @@ fn in_seconds(seconds: u64) -> Instant {
     Instant::now() + Duration::from_secs(seconds)
 }
 
-/// The first contender, as `client` sees it.
+/// Returns the first contender, as `client` sees it.
 async fn first(client: &Client) -> Contender {
     let contenders = lock(client).contenders().await.unwrap();
     contenders.into_iter().next().expect("a contender")

@@ -38,14 +38,14 @@ impl Server {
         Self::with(Config::default())
     }
 
-    /// A server with a znode that gives out the numbers from `next` on.
+    /// Makes a server with a znode that gives out the numbers from `next` on.
     pub(crate) fn counted_on(path: &str, next: i32) -> Self {
         let mut config = Config::default();
         config.first_znodes.add(path, next).expect("a znode can have this path");
         Self::with(config)
     }
 
-    /// A server that knows nothing of what came with 3.6, as persistent watches.
+    /// Makes a server that knows nothing of what came with 3.6, as persistent watches.
     pub(crate) fn older_than_3_6() -> Self {
         let server = Self::new();
         server.state().unknown = vec![
@@ -74,12 +74,12 @@ impl Server {
         self.builder().connect().await.expect("the server is there")
     }
 
-    /// A session of another program.
+    /// Opens a session of another program.
     pub(crate) fn raw(&self) -> RawSession {
         RawSession::new(self)
     }
 
-    /// The server as it is at this moment.
+    /// Locks the state of the server.
     pub(crate) fn state(&self) -> MutexGuard<'_, State> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.catch_up();
@@ -133,7 +133,7 @@ impl Server {
         state.database().znode(path)?.data().map(<[u8]>::to_vec)
     }
 
-    /// The children of a znode, without the one that every server has.
+    /// Returns the children of a znode, without the one that every server has.
     pub(crate) fn children(&self, path: &str) -> Vec<String> {
         let state = self.state();
         let above = path.trim_end_matches('/');

@@ -29,7 +29,7 @@ struct Line {
 }
 
 impl Journal {
-    /// For this thread, until the guard is dropped.
+    /// Begins to record, for this thread, until the guard is dropped.
     pub(crate) fn begin() -> (Self, DefaultGuard) {
         let journal = Self::default();
         let subscriber = tracing_subscriber::registry().with(journal.clone());
@@ -48,14 +48,14 @@ impl Journal {
         }
     }
 
-    /// The lines that begin like this.
+    /// Returns the lines that begin like this.
     pub(crate) fn of(&self, beginning: &str) -> Vec<String> {
         let lines = self.lines();
         let found = lines.iter().filter(|line| line.text.starts_with(beginning));
         found.map(|line| line.text.clone()).collect()
     }
 
-    /// The last line about the fields of this kind of span, or of this kind of event.
+    /// Returns the last line about the fields of this kind of span, or of this kind of event.
     fn last(&self, beginning: &str) -> String {
         self.of(beginning).pop().unwrap_or_default()
     }

@@ -50,7 +50,7 @@ async fn what_a_two_phase_commit_costs() {
     assert_eq!(ends, expected, "a list and the acknowledgement, a commit and two looks to leave");
 }
 
-/// Requests from the first vote to the last news, for sites that vote one after the other, of which each
+/// Returns the number of requests from the first vote to the last news, for sites that vote one after the other; each
 /// is told, or watches.
 async fn requests_for(count: usize, each_watches: bool) -> usize {
     let server = Server::new();
