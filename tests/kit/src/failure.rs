@@ -16,7 +16,7 @@ pub struct TestFailure {
 }
 
 impl TestFailure {
-    /// The error, if it is one of this kind.
+    /// Returns the error, if it is one of this kind.
     pub fn downcast_ref<E: Error + 'static>(&self) -> Option<&E> {
         self.error.downcast_ref()
     }

@@ -14,7 +14,7 @@ use std::thread;
 
 use election_tokio::{Leadership, Token};
 
-/// The monotonic clock of this machine, which all its processes share.
+/// Returns the time of this machine's monotonic clock, which all its processes share.
 pub fn now() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
     let seconds = u64::try_from(time.tv_sec).unwrap_or_default();
@@ -112,8 +112,8 @@ impl History {
         self.claims.push(claim);
     }
 
-    /// The leaderships, in the order of their tokens, if no two were valid at once and tokens grew
-    /// with time.
+    /// Returns the leaderships, in the order of their tokens, if no two were valid at once and
+    /// tokens grew with time.
     ///
     /// # Errors
     ///

@@ -199,7 +199,7 @@ impl RawClient {
         self.look(path, 1)
     }
 
-    /// The names of the znode's children.
+    /// Returns the names of the znode's children.
     pub fn children(&mut self, path: &str) -> Result<Vec<String>, RawError> {
         let mut body = Vec::new();
         put_buffer(&mut body, path.as_bytes());
@@ -272,7 +272,7 @@ impl RawClient {
         }
     }
 
-    /// The events that came and were not asked for yet.
+    /// Takes the events that have come so far.
     pub fn notifications(&mut self) -> Vec<Notification> {
         self.notifications.drain(..).collect()
     }
@@ -408,7 +408,7 @@ impl<'a> Body<'a> {
         self.array(what).map(i64::from_be_bytes)
     }
 
-    /// A null buffer reads as an empty one.
+    /// Reads a buffer; a null one reads as an empty one.
     fn buffer(&mut self, what: &'static str) -> Result<&'a [u8], RawError> {
         let length = usize::try_from(self.int(what)?).unwrap_or_default();
         let (bytes, rest) = self.0.split_at_checked(length).ok_or(RawError::Truncated(what))?;

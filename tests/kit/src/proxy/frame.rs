@@ -56,7 +56,7 @@ impl Splitter {
         }
     }
 
-    /// The next whole piece, if there is one.
+    /// Takes the next whole piece, if there is one.
     pub(super) fn next_piece(&mut self) -> Option<Piece> {
         if let Self::Frames(buffer) = self {
             let length = usize::try_from(int_at(buffer, 0)?).unwrap_or(usize::MAX);
@@ -80,7 +80,7 @@ impl Splitter {
     }
 }
 
-/// The headers of a frame: those of requests and of replies start alike.
+/// Reads the xid of a frame: the headers of requests and of replies start alike.
 pub(super) fn xid(frame: &[u8]) -> Option<i32> {
     int_at(frame, PREFIX)
 }

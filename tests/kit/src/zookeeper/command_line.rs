@@ -78,7 +78,7 @@ impl CommandLine {
         Ok(client)
     }
 
-    /// Which release the client is, whatever its server is; `None` if it does not tell.
+    /// Returns the release of the client, whatever its server is; `None` if it does not tell.
     pub const fn release(&self) -> Option<ServerVersion> {
         self.release
     }
@@ -116,7 +116,7 @@ impl CommandLine {
         self.wait(0, &event, is_event).map(|_| ())
     }
 
-    /// How often watches have told of such an event, so far.
+    /// Returns how often watches have reported such an event so far.
     pub fn count_events(&self, kind: &str, path: &str) -> usize {
         let event = format!("type:{kind} path:{path}");
         let lines = self.said.lock();
@@ -124,7 +124,7 @@ impl CommandLine {
         told.filter(|(_, rest)| rest.is_empty() || rest.starts_with(' ')).count()
     }
 
-    /// Where the first such line is.
+    /// Returns the place of the first such line.
     fn wait(
         &self,
         from: usize,

@@ -56,7 +56,7 @@ impl LinkedEnsemble {
         Ok(Self { ensemble, links })
     }
 
-    /// The ensemble.
+    /// Returns the ensemble.
     pub const fn ensemble(&self) -> &Ensemble {
         &self.ensemble
     }
@@ -96,7 +96,8 @@ impl LinkedEnsemble {
 }
 
 impl Lost {
-    /// On a link by which the member connects to another one, or another one to it.
+    /// Returns the directions to cut on a link by which the member connects to another one, or
+    /// another one to it.
     const fn directions(self, by_member: bool, to_member: bool) -> Option<Directions> {
         match (self, by_member, to_member) {
             (Self::Both, true, _) | (Self::Both, _, true) => Some(Directions::Both),

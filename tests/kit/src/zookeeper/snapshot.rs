@@ -29,7 +29,8 @@ struct Znode {
 }
 
 impl Snapshot {
-    /// The tree of a new server. The root comes first, by the name that servers write it with.
+    /// Returns the tree of a new server. The root comes first, by the name that servers write it
+    /// with.
     pub fn new() -> Self {
         let names = ["", "/zookeeper", "/zookeeper/quota", "/zookeeper/config"];
         let znodes = names.into_iter().map(|path| Znode { path: path.to_owned(), creations: 0 });
@@ -79,7 +80,7 @@ impl Default for Snapshot {
 }
 
 impl Znode {
-    /// The path, and the record `DataNode` with its `StatPersisted`.
+    /// Writes the path, and the record `DataNode` with its `StatPersisted`.
     fn put(&self, into: &mut Vec<u8>) {
         let (created, modified, creation_time, modification_time): (i64, i64, i64, i64) =
             (0, 0, 0, 0);

@@ -144,9 +144,9 @@ impl Shell {
     }
 }
 
-/// The states of a process's threads as in proc(5): `T` stopped, `Z` dead and not yet waited for.
-/// Empty where there is no such file system: then the states are not known, and the caller does not
-/// wait for them.
+/// Returns the states of a process's threads as in proc(5): `T` stopped, `Z` dead and not yet
+/// waited for. Empty where there is no such file system: then the states are not known, and the
+/// caller does not wait for them.
 fn threads(pid: u32) -> Vec<char> {
     let Ok(tasks) = fs::read_dir(format!("/proc/{pid}/task")) else {
         return Vec::new();
