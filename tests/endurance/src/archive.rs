@@ -165,7 +165,7 @@ pub async fn wait_until_forgotten(ensemble: &Ensemble) -> TestResult {
     Ok(())
 }
 
-/// The paths of a znode's children, in order.
+/// Returns the paths of a znode's children, in order.
 pub(super) async fn children(client: &Client, path: &str) -> Result<Vec<String>, Error> {
     let parent = if path.is_empty() { "/" } else { path };
     let children = client.get_children(parent).await?;

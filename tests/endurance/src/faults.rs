@@ -57,7 +57,7 @@ impl Fault {
     }
 }
 
-/// One fault after another, each kind once in a round; the seed decides.
+/// Returns one fault after another, each kind once in a round; the seed decides.
 pub fn schedule(mut rng: Rng) -> impl Iterator<Item = Fault> {
     core::iter::repeat_with(move || {
         let mut round = Fault::ALL;
@@ -123,7 +123,7 @@ fn lose_quorum(ensemble: &Ensemble, crew: &Crew, rng: &mut Rng) -> Result<Durati
     Ok(begin.elapsed())
 }
 
-/// A member leads and two follow.
+/// Waits until a member leads and two follow.
 fn wait_until_whole(ensemble: &Ensemble) -> Result<(), NotInTime> {
     eventually(PATIENCE, "the ensemble is whole", || {
         ensemble.leader().is_some() && ensemble.followers().len() == 2

@@ -88,7 +88,7 @@ async fn work_and_judge(
     Ok(summary)
 }
 
-/// The clients' work, under faults.
+/// Runs the clients' work, under faults.
 async fn work(
     seed: u64,
     ensemble: &Arc<Ensemble>,

@@ -87,12 +87,12 @@ impl Summary {
         }
     }
 
-    /// How often clients were connected again.
+    /// Returns how often clients were connected again.
     pub fn reconnects(&self) -> u64 {
         self.connections.iter().map(|client| client.reconnects).sum()
     }
 
-    /// How many sessions with this patience expired.
+    /// Returns how many sessions with this patience expired.
     pub fn expiries(&self, patience: Patience) -> u64 {
         let clients = self.connections.iter().filter(|client| client.patience == patience);
         clients.map(|client| client.expiries).sum()

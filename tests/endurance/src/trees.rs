@@ -95,7 +95,7 @@ async fn tree(client: &Client) -> Result<Tree, TestFailure> {
 }
 
 impl Diverged {
-    /// How the trees differ, if they do.
+    /// Returns the difference of the trees, if they differ.
     fn between(trees: &[(Member, Tree)]) -> Option<Self> {
         let alike = |tree: &Tree| trees.iter().filter(|(_, other)| other == tree).count();
         let odd = trees.iter().filter(|(_, tree)| alike(tree) * 2 <= trees.len());
@@ -122,7 +122,7 @@ impl Diverged {
         })
     }
 
-    /// The members that are not as most are; all, if no two are alike.
+    /// Returns the members that are not as most are; all, if no two are alike.
     pub fn odd(&self) -> &[Member] {
         &self.odd
     }

@@ -129,8 +129,8 @@ impl Suspicion {
 }
 
 impl BrokenLaw {
-    /// Since when transactions must have been lost for the law to be broken by that; `None` if that
-    /// does not break it.
+    /// Returns the time since which transactions must have been lost to break the law; `None` if a
+    /// loss does not break it.
     fn loss_since(&self, record: &Record) -> Option<Duration> {
         let some_time = match self {
             Self::Writes(writes::Violation::Lost(entry)) => {
@@ -166,7 +166,7 @@ impl BrokenLaw {
     }
 }
 
-/// A reading of the monotonic clock as a time of day, the clocks being what they are now.
+/// Converts a reading of the monotonic clock into a time of day, by the clocks as they are now.
 fn since_1970(monotonic: Duration) -> Duration {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     now.saturating_sub(history::now().saturating_sub(monotonic))

@@ -31,7 +31,7 @@ pub(super) enum Fault {
 }
 
 impl Fault {
-    /// A fault, and for how long, at this session timeout.
+    /// Draws a fault and its length, at this session timeout.
     pub(super) fn random(rng: &mut Rng, timeout: Duration) -> (Self, Duration) {
         let directions = [Directions::Both, Directions::ToServer, Directions::ToClient];
         let lost = [Lost::Both, Lost::Sent, Lost::Received];

@@ -130,7 +130,7 @@ impl Drop for Writer {
     }
 }
 
-/// Where Debian's package `libfaketime` puts its library.
+/// Returns the path of the library that Debian's package `libfaketime` installs.
 pub(super) fn preloaded_clock() -> Option<PathBuf> {
     let triple = format!("{}-linux-gnu", std::env::consts::ARCH);
     let path = Path::new("/usr/lib").join(triple).join("faketime/libfaketime.so.1");

@@ -117,7 +117,8 @@ mod tests {
     const OLD: Token = Token::new(3);
     const NEW: Token = Token::new(7);
 
-    /// The old leader reads, the new one reads and writes, the old one writes.
+    /// Writes in this order: the old leader reads, the new one reads and writes, the old one
+    /// writes.
     fn in_one_another(fence: Fence) -> Tally {
         let mut register = Register::new(fence);
         let old = register.read(OLD).expect("the first");

@@ -139,7 +139,7 @@ impl Versions {
         }
     }
 
-    /// In the order of their versions, tokens never fall.
+    /// Counts the lost writes. In the order of their versions, tokens never fall.
     pub(super) fn into_tally(mut self) -> Tally {
         let mut greatest = None;
         for (token, _) in self.seen.into_values() {

@@ -37,7 +37,7 @@ impl Defect {
         ranges.any(|(first, fixed)| of(*first) <= release && release < of(*fixed))
     }
 
-    /// The first release that has it, and the first after it that has not; line by line.
+    /// Returns the first release that has it, and the first after it that has not; line by line.
     const fn ranges(self) -> &'static [(Numbers, Numbers)] {
         const OLDEST: Numbers = (0, 0, 0);
         match self {

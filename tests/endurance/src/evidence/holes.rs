@@ -4,7 +4,7 @@ use zk_test_kit::zookeeper::ServerVersion;
 
 use super::{Defect, Effect, Finding, Line, Sign};
 
-/// The first hole of each member, by each defect.
+/// Returns the first hole of each member, by each defect.
 pub(super) fn find(release: ServerVersion, members: &[Vec<Line>]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for lines in members {
@@ -30,7 +30,7 @@ fn hole(defect: Defect, lines: &[&Line]) -> Option<Finding> {
     Some(Finding { defect, effect: Effect::Hole(member), lines })
 }
 
-/// A cause, and then a digest that differs.
+/// Finds a cause, and then a digest that differs.
 fn mismatch(lines: &[Line], defect: Defect, cause: Sign) -> Option<Finding> {
     let mut diff = None;
     let mut causes: Option<(Option<&Line>, &Line)> = None;
@@ -86,8 +86,8 @@ fn snapshot_gone(lines: &[Line]) -> Option<Finding> {
     None
 }
 
-/// A transaction that is not the next one, of one epoch: the first of a connection is never expected,
-/// nor is that of a new epoch.
+/// Finds a transaction that is not the next one, of one epoch: the first of a connection is never expected, nor is
+/// that of a new epoch.
 fn skipped(members: &[Vec<Line>], lines: &[Line]) -> Option<Finding> {
     let skipped = lines.iter().find(|line| match line.sign {
         Sign::Skipped { got, due } => due != 1 && got > due && got >> 32 == due >> 32,

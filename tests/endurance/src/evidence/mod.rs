@@ -51,7 +51,7 @@ pub enum Effect {
 }
 
 impl Finding {
-    /// When the effect was seen.
+    /// Returns the time at which the effect was seen.
     pub fn seen_at(&self) -> Duration {
         self.lines.iter().map(|line| line.at).max().unwrap_or_default()
     }
@@ -83,7 +83,7 @@ impl fmt::Display for Line {
     }
 }
 
-/// The file in which a member's log is kept.
+/// Returns the name of the file that keeps a member's log.
 pub fn log_name(member: Member) -> String {
     format!("{member:?}.log").to_lowercase()
 }

@@ -164,7 +164,7 @@ impl Vigil {
         }
     }
 
-    /// A change between the read and the event.
+    /// Finds a change between the read and the event.
     fn skipped(&self, fired: i64, known: &BTreeSet<i64>) -> Option<i64> {
         match self.first.state {
             State::Since(seen) if seen < fired => {

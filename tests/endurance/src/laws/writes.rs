@@ -118,7 +118,7 @@ pub fn check<P: PartialEq + fmt::Debug>(
 }
 
 impl<P> Attempt<P> {
-    /// Where the write is, if it was acknowledged.
+    /// Returns the place of the write, if it was acknowledged.
     pub const fn place(&self) -> Option<&P> {
         match &self.outcome {
             Outcome::Done(place) => Some(place),

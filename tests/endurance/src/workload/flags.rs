@@ -9,7 +9,7 @@ use super::FLAGS;
 use super::tracker::Patience;
 use super::worker::Worker;
 
-/// The flag of the client with this patience.
+/// Returns the flag of the client with this patience.
 pub(super) fn path(patience: Patience) -> String {
     format!("{FLAGS}/{patience:?}")
 }

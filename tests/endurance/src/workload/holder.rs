@@ -16,7 +16,7 @@ pub(super) const LOCK: &str = "/lock";
 /// A lock that readers share.
 pub(super) const SHARED_LOCK: &str = "/shared-lock";
 
-/// Where those write that hold this lock alone.
+/// Returns the path to which holders of this lock write that hold it alone.
 pub(crate) const fn seals(lock: &str) -> &'static str {
     match lock.as_bytes() {
         b"/lock" => "/seals-lock",

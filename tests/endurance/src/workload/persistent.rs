@@ -94,7 +94,7 @@ struct Viewer {
 }
 
 impl Viewer {
-    /// Until all is over, or the watch is lost.
+    /// Looks on until all is over, or the watch is lost.
     async fn look_on(&mut self, worker: &Worker, subject: &Subject) -> Result<(), WatchLost> {
         loop {
             // A read once all is quiet shows every change.

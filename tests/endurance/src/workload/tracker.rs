@@ -20,7 +20,7 @@ impl Patience {
     /// Both.
     pub const ALL: [Self; 2] = [Self::Lasting, Self::Brief];
 
-    /// The session timeout.
+    /// Returns the session timeout.
     pub const fn session_timeout(self) -> Duration {
         match self {
             Self::Lasting => LASTING,

@@ -46,12 +46,12 @@ impl Pulse {
         &self.name
     }
 
-    /// How long its sessions live; `None` for a group of both kinds.
+    /// Returns how long its sessions live; `None` for a group of both kinds.
     pub(super) const fn patience(&self) -> Option<Patience> {
         self.patience
     }
 
-    /// How many calls were answered.
+    /// Returns how many calls were answered.
     pub(super) fn count(&self) -> u64 {
         self.beats.load(Ordering::Relaxed)
     }
@@ -89,7 +89,7 @@ impl Worker {
         Self { client, patience, number, written: 0, pulse, phase, record, sightings }
     }
 
-    /// Another task of the same client, which ends before this one.
+    /// Makes another task of the same client, which ends before this one.
     pub(super) fn beside(&self, pulse: Arc<Pulse>) -> Self {
         let shared = (pulse, self.phase.clone());
         Self::new(self.client.clone(), self.patience, self.number, shared)
@@ -119,18 +119,18 @@ impl Worker {
         let _ = self.phase.clone().wait_for(|phase| *phase >= Phase::Over).await;
     }
 
-    /// Something was done.
+    /// Notes that something was done.
     pub(super) fn beat(&self) {
         self.pulse.beats.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Something was done. Rests, so that the machine is not busy with one client alone.
+    /// Notes that something was done. Rests, so that the machine is not busy with one client alone.
     pub(super) async fn beat_and_rest(&self) {
         self.beat();
         tokio::time::sleep(PACE).await;
     }
 
-    /// Something failed. Rests, and waits for a connection.
+    /// Recovers from a failure: rests, and waits for a connection.
     pub(super) async fn recover(&self) {
         tokio::time::sleep(PACE).await;
         let mut connection = self.client.connection_updates();
@@ -142,7 +142,7 @@ impl Worker {
         }
     }
 
-    /// The session, while the client is connected.
+    /// Returns the session, while the client is connected.
     pub(super) fn session(&self) -> Option<i64> {
         match self.client.connection_updates().latest() {
             ConnectionState::Connected { session, .. } => Some(session.get()),
