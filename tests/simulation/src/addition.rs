@@ -41,7 +41,7 @@ impl FromStr for Addition {
 }
 
 impl Plan {
-    /// The same run, with this addition.
+    /// Returns the same run, with this addition.
     #[must_use]
     pub fn with(mut self, addition: Addition) -> Self {
         self.addition = Some(addition);

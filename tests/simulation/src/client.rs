@@ -136,12 +136,12 @@ impl Client {
         self.host.poll_timeout().into_iter().chain(write).min()
     }
 
-    /// Another list of servers counts, of this length.
+    /// Notes that another list of servers counts, of this length.
     pub(super) fn handle_servers(&mut self, now: Instant, count: NonZeroUsize) {
         self.host.handle_servers(now, count);
     }
 
-    /// A server that is to be asked whether it takes writes.
+    /// Returns a server that is to be asked whether it takes writes.
     pub(super) fn poll_probe(&mut self) -> Option<ServerIndex> {
         self.host.poll_probe()
     }
@@ -185,7 +185,7 @@ impl Client {
         self.host.session_id()
     }
 
-    /// Until when the client counts on its session.
+    /// Returns the time until which the client counts on its session.
     pub(super) fn lease_deadline(&self) -> Option<Instant> {
         self.host.lease_deadline()
     }
@@ -195,8 +195,8 @@ impl Client {
         self.host.lease_outlook(now)
     }
 
-    /// The leaderships that were announced and not called off. They are valid until the lease
-    /// deadline, which their users compare with the clock first.
+    /// Returns the leaderships that were announced and not called off. They are valid until the
+    /// lease deadline, which their users compare with the clock first.
     pub(super) fn announced(&self) -> impl Iterator<Item = (NomineeId, Token)> {
         self.seen.iter().filter_map(|(key, seen)| match self.host.view(*key)?.grant {
             Grant::Announced { token } => Some((seen.stand.id, *token)),
@@ -213,13 +213,14 @@ impl Client {
         self.seen.iter().filter_map(held)
     }
 
-    /// The nominees, or contenders, that have ended and look for what they may have left behind.
+    /// Returns the nominees, or contenders, that have ended and look for what they may have left
+    /// behind.
     pub(super) fn debtors(&self) -> impl Iterator<Item = NomineeId> {
         let debtors = self.queued().filter(|(_, it)| it.phase == Phase::CleaningUp);
         debtors.map(|(_, queued)| queued.id)
     }
 
-    /// Those that have not ended, contenders for locks included.
+    /// Returns those that have not ended, contenders for locks included.
     pub(super) fn nominees(&self) -> impl Iterator<Item = (NomineeId, Role<'_>)> {
         let nominees = self.queued().map(|(_, queued)| (queued.id, queued.role));
         nominees.filter(|(_, role)| !matches!(role, Role::Ended(_)))
@@ -232,7 +233,7 @@ impl Client {
         parts.sum()
     }
 
-    /// Those that stand, or try to: not those that are leaving.
+    /// Returns those that stand, or try to: not those that are leaving.
     pub(super) fn standing(&self) -> impl Iterator<Item = RecipeKey> {
         let standing = self.queued().filter(|(_, queued)| queued.phase == Phase::Standing);
         standing.map(|(key, _)| key)
@@ -272,7 +273,7 @@ fn config(settings: &Settings) -> Config {
     config
 }
 
-/// Where those of a queue stand.
+/// Returns the site of a queue's contenders.
 fn site(queue: Queue) -> Arc<Site> {
     let node = queue.site().parse().expect("it is a path");
     let site = Site::new(&node, &Chroot::default());

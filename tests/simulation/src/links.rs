@@ -61,8 +61,8 @@ const BELATED: core::ops::Range<u64> = 2_000..60_000;
 const SLOW: core::ops::Range<u64> = 50_000..500_000;
 
 impl Links {
-    /// Each way draws from a sequence of its own, so that what happens on one leaves the others
-    /// as they were.
+    /// Makes the links. Each way draws from a sequence of its own, so that the events on one leave
+    /// the others as they were.
     pub(super) fn new(members: usize, clients: usize, latency: Duration, seed: u64) -> Self {
         let nodes = members + clients;
         let mut seeds = fastrand::Rng::with_seed(seed);
@@ -86,7 +86,8 @@ impl Links {
         self.index(way).and_then(|index| self.ways.get(index)).is_some_and(|link| link.held > 0)
     }
 
-    /// When something sent now arrives, if it is not held back nor behind something else.
+    /// Returns the time at which a message sent now arrives, if it is not held back nor behind
+    /// another one.
     pub(super) fn arrival(&mut self, now: Time, way: Way) -> Time {
         let is_among_members = way.from.0 < self.members && way.to.0 < self.members;
         let least = if is_among_members { Duration::ZERO } else { self.latency };
@@ -102,7 +103,7 @@ impl Links {
         now + least + Duration::from_micros(micros)
     }
 
-    /// A random number for what happens on this way.
+    /// Returns a random number for what happens on this way.
     pub(super) fn draw(&mut self, way: Way, below: usize) -> usize {
         let index = self.index(way);
         match index.and_then(|index| self.ways.get_mut(index)) {
@@ -120,7 +121,7 @@ impl Links {
         })
     }
 
-    /// None where no process is at one of the ends.
+    /// Returns the place of a way; none where no process is at one of the ends.
     fn index(&self, Way { from, to }: Way) -> Option<usize> {
         (from.0 < self.nodes && to.0 < self.nodes).then(|| from.0 * self.nodes + to.0)
     }

@@ -113,7 +113,7 @@ impl Network {
         self.links.is_held(way)
     }
 
-    /// A process takes in again what waits for it.
+    /// Delivers again to a process that has resumed.
     pub(super) fn resumed(&mut self, now: Time, node: NodeId) {
         self.rearm(now, |way| way.to == node);
     }
@@ -126,7 +126,7 @@ impl Network {
         }
     }
 
-    /// A delivery came up on the agenda.
+    /// Notes that a delivery came up on the agenda.
     pub(super) fn disarm(&mut self, pipe: PipeId) {
         match pipe {
             PipeId::Up(key) => {
@@ -186,7 +186,7 @@ fn arm<T>(pipe: &mut Pipe<T>, now: Time, id: PipeId, due: &mut Vec<(Time, PipeId
 
 /// The connections of clients.
 impl Network {
-    /// A client opens a connection.
+    /// Opens a connection, as a client.
     pub(super) fn dial(&mut self, now: Time, way: Way) -> ConnKey {
         self.last_connection += 1;
         let key = ConnKey(self.last_connection);
@@ -239,7 +239,7 @@ impl Network {
         }
     }
 
-    /// The member's host takes the connection, once.
+    /// Accepts the connection, once, as the member's host.
     pub(super) fn accept(&mut self, now: Time, key: ConnKey) {
         let Some(connection) = self.connections.get_mut(&key) else {
             return;
@@ -269,7 +269,7 @@ impl Network {
         }
     }
 
-    /// The member closes its end, or refuses.
+    /// Closes the member's end, or refuses.
     pub(super) fn close_member(&mut self, now: Time, key: ConnKey) {
         if let Some(connection) = self.connections.get_mut(&key) {
             connection.member = false;
@@ -279,7 +279,7 @@ impl Network {
         }
     }
 
-    /// The connection breaks: of what was on its way, at most a piece arrives.
+    /// Breaks the connection: of the bytes on their way, at most a piece arrives.
     pub(super) fn lose(&mut self, now: Time, key: ConnKey) {
         let Some(Connection { way, up, down, .. }) = self.connections.get_mut(&key) else {
             return;
@@ -306,7 +306,7 @@ impl Network {
         self.push_down(now, key, Down::Closed);
     }
 
-    /// The connections that begin or end at this process.
+    /// Returns the connections that begin or end at this process.
     pub(super) fn connections_of(&self, node: NodeId) -> Vec<ConnKey> {
         let concerns = |way: Way| way.from == node || way.to == node;
         let concerned = self.connections.iter().filter(|(_, other)| concerns(other.way));

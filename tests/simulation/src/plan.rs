@@ -103,11 +103,11 @@ pub(super) struct Standing {
 }
 
 impl Plan {
-    /// The run of a seed. Its grade is drawn from those that hold under the profile, unless it is
-    /// given. `Contact` is drawn for a server on its own only: in an ensemble it breaks also while
-    /// all members are well, if rarely. A client that was silent for nearly its timeout is answered
-    /// by a follower, and its session expires before that follower's next answer to its leader's
-    /// ping, which tells of the client.
+    /// Draws the run of a seed. Its grade is drawn from those that hold under the profile, unless
+    /// it is given. `Contact` is drawn for a server on its own only: in an ensemble it breaks also
+    /// while all members are well, if rarely. A client that was silent for nearly its timeout is
+    /// answered by a follower, and its session expires before that follower's next answer to its
+    /// leader's ping, which tells of the client.
     pub fn draw(seed: u64, profile: Profile, grade: Option<LeaseGrade>) -> Self {
         let mut rng = fastrand::Rng::with_seed(seed);
         let drawn = rng.choice(profile.grades()).copied().unwrap_or_default();
@@ -274,7 +274,7 @@ impl Plan {
         self.latency * 2 + self.lateness < self.shortest() / 40
     }
 
-    /// The least that a server grants to a client.
+    /// Returns the least that a server grants to a client.
     fn shortest(&self) -> Duration {
         let shortest = self.nominees.iter().map(|standing| standing.timeout).min();
         self.granted(shortest.unwrap_or(self.timeout).min(self.timeout))
@@ -285,7 +285,7 @@ impl Plan {
         asked.max(self.tick * 2).min(self.tick * 20)
     }
 
-    /// The longest session timeout that a client asks for.
+    /// Returns the longest session timeout that a client asks for.
     pub(super) fn longest(&self) -> Duration {
         let standing = self.nominees.iter().map(|standing| standing.timeout);
         let asked = self.incidents.iter().filter_map(|incident| match incident.what {
@@ -296,10 +296,10 @@ impl Plan {
         self.granted(longest)
     }
 
-    /// How long the election may take until it is settled once everything is well: a session of
-    /// a process that is gone ends a timeout and a tick after a new leader of the ensemble has
-    /// begun to count, which may take `initLimit` and `syncLimit` ticks; a client may find every
-    /// server in turn not serving, and wait between attempts; clocks may be slow.
+    /// Returns how long the election may take until it is settled once everything is well: a
+    /// session of a process that is gone ends a timeout and a tick after a new leader of the
+    /// ensemble has begun to count, which may take `initLimit` and `syncLimit` ticks; a client may
+    /// find every server in turn not serving, and wait between attempts; clocks may be slow.
     pub(super) fn settling_time(&self) -> Duration {
         let election = self.tick * (self.init_limit + self.sync_limit + 2);
         let expiry = self.pace.to_closing + self.pace.to_proposal;
@@ -313,7 +313,7 @@ impl Plan {
             / 10
     }
 
-    /// The command that runs this seed again.
+    /// Returns the command that runs this seed again.
     pub fn command(&self) -> String {
         let addition = self.addition.map(|addition| format!(" --with {addition}"));
         format!(

@@ -113,7 +113,7 @@ impl Drawn {
         Self { what, dropped_after, deadline }
     }
 
-    /// Once all is well: what waits.
+    /// Draws a use that waits, once all is well.
     pub(super) fn draw_late(rng: &mut fastrand::Rng) -> Self {
         let purpose = if rng.u8(0..3) == 0 { Purpose::Claim } else { Purpose::Take };
         let what = match rng.u8(0..5) {
@@ -125,7 +125,7 @@ impl Drawn {
     }
 }
 
-/// The id of the use of this number of a client: unlike that of any other use of the run.
+/// Returns the id of the use of this number of a client: unlike that of any other use of the run.
 pub(super) fn use_id(client: usize, number: u32) -> NomineeId {
     let mut bytes = [0xcc; 16];
     let client = u8::try_from(client).unwrap_or(u8::MAX);

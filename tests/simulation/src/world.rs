@@ -374,7 +374,7 @@ fn settings(plan: &Plan, number: usize, user: User, seed: u64) -> Settings {
     }
 }
 
-/// How many calls of a user may be in flight.
+/// Returns how many calls of a user may be in flight.
 fn most_calls(plan: &Plan, user: User) -> usize {
     match (user, &plan.calls) {
         (User::Candidate, Some(calls)) => calls.most,

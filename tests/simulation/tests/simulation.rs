@@ -33,7 +33,7 @@ fn told(seed: u64, profile: Profile, grade: Option<LeaseGrade>) -> Option<String
     Some(format!("{violation}\n{smaller}what happened:\n{story}  {}\n", plan.command()))
 }
 
-/// The first of these seeds that breaks a law under this grade, and which.
+/// Returns the first of these seeds that breaks a law under this grade, and which.
 fn first_broken(profile: Profile, grade: LeaseGrade, mut seeds: Range<u64>) -> Option<(u64, Law)> {
     seeds.find_map(|seed| {
         let plan = Plan::draw(seed, profile, Some(grade));

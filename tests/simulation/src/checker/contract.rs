@@ -106,7 +106,7 @@ impl Contract {
         self.watches.len()
     }
 
-    /// Nothing is on its way any more.
+    /// Checks a host to which nothing is on its way any more.
     pub(crate) fn check_at_rest(&self) -> Result<(), Broken> {
         match self.unanswered.front() {
             Some(call) => Err((Law::CallsComplete, format!("{call:?} has no end"))),
@@ -114,7 +114,7 @@ impl Contract {
         }
     }
 
-    /// The host is to be over.
+    /// Checks that the host is over.
     pub(crate) fn check_over(&self) -> Result<(), Broken> {
         match self.stage {
             Stage::Ended(_) => Ok(()),
@@ -242,7 +242,8 @@ impl Contract {
         }
     }
 
-    /// The session is over: what rested on it was told.
+    /// Checks, when the session is over, that the host has reported the end of everything that
+    /// rested on it.
     fn session_over(&self) -> Result<(), Broken> {
         if let Some((watch, state)) = self.watches.first_key_value() {
             return Err((Law::WatchesTold, format!("{watch:?}, {state:?}, has no end")));

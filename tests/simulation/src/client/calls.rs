@@ -82,7 +82,7 @@ impl Client {
         let _ = self.submit_call(now, request);
     }
 
-    /// The name of the call, if it is taken.
+    /// Returns the name of the call, if it is taken.
     pub(super) fn submit_call<Q: Request>(&mut self, now: Instant, request: &Q) -> Option<CallId> {
         let call = self.next_call();
         let submitted = self.host.submit(now, call, request);

@@ -58,7 +58,7 @@ impl Client {
         self.withdraw(now, key);
     }
 
-    /// A contender that waits though its deadline was over at this moment.
+    /// Returns a contender that waits though its deadline was over at this moment.
     pub(crate) fn overdue(&self, moment: Instant) -> Option<NomineeId> {
         let is_overdue = |queued: Queued<'_>, seen: &Seen| {
             let is_over = match seen.stand.terms {
@@ -73,7 +73,7 @@ impl Client {
         overdue.map(|(_, queued)| queued.id)
     }
 
-    /// A contender that waits, and is to give up in time.
+    /// Returns a contender that waits, and is to give up in time.
     pub(crate) fn impatient(&self) -> Option<NomineeId> {
         let has_deadline =
             |seen: &Seen| matches!(seen.stand.terms, Terms::Lock { deadline: Some(_), .. });

@@ -65,7 +65,7 @@ impl Client {
 }
 
 impl Detached {
-    /// The nominees that had told their end, and will once more.
+    /// Returns the nominees that had told their end, and will once more.
     pub(crate) fn owing(&self) -> impl Iterator<Item = NomineeId> {
         let owing = self.nominations.iter().filter(|(_, standing)| *standing == Standing::Owes);
         owing.map(|(nomination, _)| nomination.id)

@@ -245,7 +245,7 @@ impl Client {
 }
 
 impl Seen {
-    /// The predecessor's end, if that is what woke it, and its own znode stands.
+    /// Returns the predecessor's end, if that is what woke it, and its own znode stands.
     fn woken(&self, wake: Wake, queued: Queued<'_>) -> Option<Observed> {
         let (own, predecessor) = self.following.as_ref()?;
         let stands = queued.znode.is_some_and(|znode| *znode == **own);

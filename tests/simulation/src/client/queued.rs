@@ -35,7 +35,8 @@ pub(super) const fn role_of(state: LockState<'_>) -> Role<'_> {
     }
 }
 
-/// The same of one that wants a permit. The next one has its turn, and waits for a permit.
+/// Returns the same of a contender that wants a permit. The next one has its turn, and waits for a
+/// permit.
 pub(super) const fn role_at_semaphore(state: SemaphoreState<'_>) -> Role<'_> {
     match state {
         SemaphoreState::Connecting => Role::Connecting,

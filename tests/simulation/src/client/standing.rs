@@ -49,7 +49,7 @@ pub(crate) enum StandingNotice {
 }
 
 impl Standing {
-    /// Of those that stand in a queue of contenders.
+    /// Returns the contender, if the recipe stands in a queue of contenders.
     pub(super) fn queued(&self) -> Option<Queued<'_>> {
         match self {
             Self::Nominee(nominee) => Some(Queued {

@@ -151,7 +151,7 @@ impl Client {
         seen.map_or(0, |(_, number)| number)
     }
 
-    /// The counter was seen at this number.
+    /// Notes the number at which the counter was seen.
     pub(crate) fn has_counted(&mut self, number: i64) {
         self.using.counted = self.host.session_id().map(|session| (session, number));
     }
@@ -171,7 +171,7 @@ impl Client {
         }
     }
 
-    /// A call is answered; perhaps a put.
+    /// Takes in the answer to a call; perhaps a put.
     pub(super) fn see_put(
         &mut self,
         call: CallId,
@@ -191,7 +191,7 @@ impl Client {
         self.using.uses.contains_key(&key)
     }
 
-    /// A use has taken a step.
+    /// Takes in a step of a use.
     pub(super) fn see_use(&mut self, key: RecipeKey, notice: StandingNotice) -> Option<Observed> {
         let (session, seen) = (self.host.session_id(), self.counted());
         let Running { id, what, op, began, claim, .. } = self.using.uses.get_mut(&key)?;
@@ -219,7 +219,7 @@ impl Client {
         Some(Observed::Told(*id, Box::new(told)))
     }
 
-    /// A use is over.
+    /// Takes in the end of a use.
     pub(super) fn see_use_over(
         &mut self,
         (key, recipe): (RecipeKey, &Standing),
@@ -244,7 +244,7 @@ impl Client {
         uses.filter_map(|(key, running)| running.in_doubt(self.host.recipe(*key)))
     }
 
-    /// The user of a use has what it wanted, or wants it no longer.
+    /// Ends a use, as a user that has what it wanted, or wants it no longer.
     pub(crate) fn end_use(&mut self, now: Instant, id: NomineeId, verdict: Verdict) {
         let found = self.using.uses.iter_mut().find(|(_, running)| running.id == id);
         let Some((&key, running)) = found else {
@@ -257,7 +257,7 @@ impl Client {
         self.host.withdraw(now, key);
     }
 
-    /// Those that go on: what they are, and whether they can do so at the moment.
+    /// Returns the uses that go on: what they are, and whether they can do so at the moment.
     pub(crate) fn uses(&self) -> impl Iterator<Item = (NomineeId, Use)> {
         self.using.uses.values().map(|running| (running.id, running.what))
     }

@@ -117,14 +117,14 @@ impl Looking {
         }
     }
 
-    /// How many members, with itself, this one hears and is heard by.
+    /// Returns how many members, with itself, this one hears and is heard by.
     fn reach(&self, own: MemberId) -> usize {
         let hears_us = |heard: &&Heard| heard.announcement.hears.contains(&own);
         1 + self.heard.values().filter(hears_us).count()
     }
 
-    /// A quorum in reach and no better log: time to stand, after a while in which others may still
-    /// be heard.
+    /// Decides whether to stand: with a quorum in reach and no better log it is time, after a while
+    /// in which others may still be heard.
     fn consider(&mut self, local: &Local, now: Instant) -> Turn {
         self.heard.retain(|_, heard| heard.at + local.tick() > now);
         let reach = self.reach(local.id);

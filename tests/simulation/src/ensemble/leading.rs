@@ -109,7 +109,7 @@ impl Leading {
         }
     }
 
-    /// How long the end of a session takes from now on.
+    /// Sets how long the end of a session takes from now on.
     pub(super) fn set_expiry_pace(&mut self, pace: ExpiryPace) {
         if let Phase::Broadcasting(broadcast) = &mut self.phase {
             broadcast.leader_mut().set_expiry_pace(pace);
@@ -166,7 +166,7 @@ impl Leading {
         Claim { epoch: self.epoch, standing }
     }
 
-    /// A message of a learner, on its present link.
+    /// Handles a message of a learner, on its present link.
     fn serve(
         &mut self,
         local: &mut Local,

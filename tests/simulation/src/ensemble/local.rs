@@ -53,7 +53,7 @@ impl Local {
         }
     }
 
-    /// How many members, itself among them, decide for all.
+    /// Returns how many members, itself among them, decide for all.
     pub(super) fn quorum(&self) -> usize {
         usize::from(self.config.size) / 2 + 1
     }
@@ -107,7 +107,7 @@ impl Local {
         self.outbox.pop_front()
     }
 
-    /// Nothing that was to be said is said.
+    /// Drops every message that was to be sent.
     pub(super) fn fall_silent(&mut self) {
         self.outbox.clear();
     }

@@ -59,12 +59,12 @@ impl Log {
         Credentials { epoch: self.epoch, last: self.last() }
     }
 
-    /// The transactions after `zxid`.
+    /// Returns the transactions after `zxid`.
     pub(super) fn after(&self, zxid: Zxid) -> &[Txn] {
         self.txns.get(self.length_until(zxid)..).unwrap_or_default()
     }
 
-    /// How many transactions are not later than `zxid`.
+    /// Returns how many transactions are not later than `zxid`.
     pub(super) fn length_until(&self, zxid: Zxid) -> usize {
         self.txns.partition_point(|txn| txn.at.zxid <= zxid)
     }

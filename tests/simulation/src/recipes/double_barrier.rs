@@ -97,7 +97,7 @@ impl DoubleBarrierBook {
         Ok(())
     }
 
-    /// The entries that stand.
+    /// Returns the entries that stand.
     pub fn entries(&self) -> usize {
         self.entries.len()
     }
@@ -107,13 +107,13 @@ impl DoubleBarrierBook {
         (self.inside, self.left)
     }
 
-    /// The path of the entry at this place, by name, if there is any.
+    /// Returns the path of the entry at this place, by name, if there is any.
     pub fn entry_at(&self, number: u8) -> Option<String> {
         let place = usize::from(number) % self.entries.len().max(1);
         self.entries.keys().nth(place).map(|name| format!("{DOUBLE_BARRIER}/{name}"))
     }
 
-    /// The paths of the entries of a session but for those of these participants.
+    /// Returns the paths of the entries of a session but for those of these participants.
     pub fn entries_of(&self, session: SessionId, but: &[NomineeId]) -> Vec<String> {
         let but: Vec<String> = but.iter().map(ToString::to_string).collect();
         let of_it = self.entries.iter().filter(|(_, entry)| entry.owner == session);
@@ -121,7 +121,7 @@ impl DoubleBarrierBook {
         of_it.map(|(name, _)| format!("{DOUBLE_BARRIER}/{name}")).collect()
     }
 
-    /// A participant is told that enough have entered.
+    /// Checks the notice to a participant that enough have entered.
     ///
     /// # Errors
     ///
@@ -139,7 +139,7 @@ impl DoubleBarrierBook {
         self.rounds.iter().rev().find(|round| round.contains_key(name))
     }
 
-    /// A participant is told its end, in this session.
+    /// Checks the end of a participant, in this session.
     ///
     /// # Errors
     ///

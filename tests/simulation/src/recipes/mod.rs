@@ -82,12 +82,12 @@ impl Books {
         self.counter.take_in(database)
     }
 
-    /// The state that is committed.
+    /// Returns the state that is committed.
     pub const fn now(&self) -> Moment {
         self.now
     }
 
-    /// Once nothing is on its way any more.
+    /// Checks the books once nothing is on its way any more.
     ///
     /// # Errors
     ///
@@ -96,7 +96,7 @@ impl Books {
         self.check_at_rest_but(0)
     }
 
-    /// The same where so many items may have been taken by clients that are gone.
+    /// Checks the same, where so many items may have been taken by clients that are gone.
     ///
     /// # Errors
     ///
@@ -116,12 +116,12 @@ impl Books {
     }
 }
 
-/// The transaction that created a znode.
+/// Returns the transaction that created a znode.
 fn created(znode: Option<&Znode>) -> Option<Zxid> {
     Some(znode?.stat().czxid)
 }
 
-/// The transaction that changed the children of a znode last.
+/// Returns the transaction that changed the children of a znode last.
 fn children_at(znode: Option<&Znode>) -> Option<Zxid> {
     Some(znode?.stat().pzxid)
 }

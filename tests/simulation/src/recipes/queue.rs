@@ -138,12 +138,12 @@ impl QueueBook {
         self.claims.len()
     }
 
-    /// How many were taken, done, and are in doubt.
+    /// Returns how many were taken, done, and are in doubt.
     pub const fn counts(&self) -> (u64, u64, u64) {
         (self.taken, self.finished, self.unknown)
     }
 
-    /// The znodes by which a session claims items of this queue, but for the claims of these takers.
+    /// Returns the znodes by which a session claims items of this queue, but for the claims of these takers.
     pub fn claims_of(
         &self,
         session: SessionId,
@@ -167,7 +167,7 @@ impl QueueBook {
         names.iter().filter(is_left).map(|name| format!("{}/{name}", self.node)).collect()
     }
 
-    /// A put is answered.
+    /// Checks the answer to a put.
     ///
     /// # Errors
     ///
@@ -189,11 +189,11 @@ impl QueueBook {
         }
     }
 
-    /// A taker of this session tells something.
+    /// Checks a notice of a taker of this session.
     ///
     /// # Errors
     ///
-    /// What it tells is not so: an item that it has stands, or another taker has it.
+    /// The notice is not so: an item that it has stands, or another taker has it.
     pub fn told(
         &mut self,
         session: Option<SessionId>,
@@ -213,7 +213,7 @@ impl QueueBook {
         }
     }
 
-    /// A taker is given a claim.
+    /// Checks a claim that a taker is given.
     ///
     /// # Errors
     ///
@@ -227,7 +227,7 @@ impl QueueBook {
         Err(format!("{id} is claimed, and the session never had the claim"))
     }
 
-    /// A taker is given an item.
+    /// Checks an item that a taker is given.
     ///
     /// # Errors
     ///
@@ -237,7 +237,7 @@ impl QueueBook {
         self.given(id)
     }
 
-    /// A taker that had a claim to an item in that session tells what has become of it.
+    /// Checks the end of a taker's claim to an item in that session.
     ///
     /// # Errors
     ///
@@ -301,7 +301,7 @@ pub enum Put {
 }
 
 impl ItemId {
-    /// The item with this data.
+    /// Returns the item with this data.
     pub fn parse(data: &[u8]) -> Option<Self> {
         core::str::from_utf8(data).ok()?.parse().ok().map(Self)
     }

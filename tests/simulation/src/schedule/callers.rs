@@ -11,7 +11,7 @@ use crate::links::Impairment;
 use crate::plan::Plan;
 use crate::server_list::ServerList;
 
-/// Some runs have lists, some have ends, and few have both.
+/// Draws the acts of callers. Some runs have lists, some have ends, and few have both.
 pub(crate) fn draw(rng: &mut fastrand::Rng, plan: &Plan) -> Vec<Incident> {
     let mut incidents = Vec::new();
     if rng.u8(0..4) == 0 {
@@ -32,7 +32,7 @@ pub(crate) fn draw(rng: &mut fastrand::Rng, plan: &Plan) -> Vec<Incident> {
     incidents
 }
 
-/// One list, or several in short sequence, perhaps while the client connects.
+/// Draws one list, or several in short sequence, perhaps while the client connects.
 fn lists(rng: &mut fastrand::Rng, plan: &Plan) -> Vec<Incident> {
     let client = who(rng, plan);
     let (mut at, mut all) = beginning(rng, plan, client);
@@ -56,8 +56,8 @@ fn list(rng: &mut fastrand::Rng, plan: &Plan) -> ServerList {
     ServerList { members, first: rng.u8(0..plan.servers), nowhere }
 }
 
-/// A member is cut off, and serves reads once it has given its leader up; a client that knows that
-/// one alone, or few others, begins anew.
+/// Draws this: a member is cut off, and serves reads once it has given its leader up; a client that
+/// knows that one alone, or few others, begins anew.
 fn solitude(rng: &mut fastrand::Rng, plan: &Plan) -> Vec<Incident> {
     let at = Time::from_millis(rng.u64(FIRST..plan.calm_at.millis()));
     let member = rng.u8(0..plan.servers);
@@ -78,7 +78,7 @@ fn solitude(rng: &mut fastrand::Rng, plan: &Plan) -> Vec<Incident> {
     ]
 }
 
-/// One end, perhaps while the client connects.
+/// Draws one end, perhaps while the client connects.
 fn end(rng: &mut fastrand::Rng, plan: &Plan) -> Vec<Incident> {
     let client = who(rng, plan);
     let (at, mut all) = beginning(rng, plan, client);
@@ -101,7 +101,7 @@ fn beginning(rng: &mut fastrand::Rng, plan: &Plan, client: Who) -> (Time, Vec<In
     (begins, vec![before])
 }
 
-/// A moment in which a client connects, or is about to.
+/// Draws a moment in which a client connects, or is about to.
 fn soon(rng: &mut fastrand::Rng, plan: &Plan, at: Time) -> Time {
     let longest = 1_u64 << rng.u8(0..=10);
     (at + Duration::from_millis(rng.u64(0..=longest))).min(plan.calm_at)

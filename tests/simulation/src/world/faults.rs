@@ -305,7 +305,7 @@ impl World<'_> {
         }
     }
 
-    /// When something that ended by itself is tried once more.
+    /// Returns the time after which an act that ended by itself is tried once more.
     pub(super) fn a_while(&mut self) -> Duration {
         Duration::from_millis(self.rng.u64(200..3_000))
     }

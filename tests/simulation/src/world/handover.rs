@@ -10,8 +10,8 @@ use crate::clock::Clock;
 use crate::server::Condition;
 
 impl World<'_> {
-    /// A client gives its session up, and its process ends; its successor goes on with the session,
-    /// and asks for another timeout.
+    /// Ends a process that gives its session up; its successor goes on with the session, and asks
+    /// for another timeout.
     pub(super) fn hand_over(
         &mut self,
         client: usize,
@@ -50,7 +50,8 @@ impl World<'_> {
         Ok(vec![Undo::TakeOver(client)])
     }
 
-    /// Another process goes on, on a machine with another clock, unless one has begun anew.
+    /// Starts another process, which goes on with the session on a machine with another clock,
+    /// unless one has begun anew.
     pub(super) fn take_over(&mut self, client: usize) -> Result<(), Broken> {
         let clock = Clock::draw(&mut self.rng, self.plan.drift);
         let Some(process) = self.processes.get_mut(client) else {

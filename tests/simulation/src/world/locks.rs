@@ -68,7 +68,7 @@ impl World<'_> {
         self.settle_client(client)
     }
 
-    /// The user of a contender has what it wanted, or wants it no longer.
+    /// Lets go, as the user of a contender that has what it wanted, or wants it no longer.
     pub(super) fn let_go(&mut self, client: usize, contender: NomineeId) -> Result<(), Broken> {
         let stays = self.plan.locks.is_some_and(|locks| locks.in_the_end == InTheEnd::Stay);
         if stays && self.now >= self.plan.calm_at {
@@ -138,7 +138,8 @@ impl World<'_> {
         self.agenda.add(self.now + held + further, Event::LetGo(client, contender));
     }
 
-    /// A contender gets its lock: none stands before it that excludes it, whatever was shown to it.
+    /// Checks that a contender that gets its lock has its turn: none stands before it that excludes
+    /// it, whatever list it was shown.
     fn check_turn(&self, contender: NomineeId, token: Token) -> Result<(), Broken> {
         if queue_of(contender) == Queue::SEMAPHORE {
             let before = self.candidates.permits_before(token);
@@ -205,7 +206,7 @@ impl World<'_> {
             .then(|| format!("{standing} contenders are left in {queue}"))
     }
 
-    /// How much longer it takes until all is settled: all contenders have their turn.
+    /// Returns how much longer it takes until all is settled: all contenders have their turn.
     pub(super) fn settling_time(&self) -> Duration {
         let turns = u32::try_from(self.plan.nominees.len() * MOST_CONTENDERS).unwrap_or(u32::MAX);
         let turn = BRIEFLY + self.plan.latency * 8 + self.plan.lateness * 4;

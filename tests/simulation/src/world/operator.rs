@@ -56,12 +56,12 @@ impl World<'_> {
         self.give(&chores)
     }
 
-    /// The candidate that is meant, if there is any.
+    /// Returns the candidate that is meant, if there is any.
     fn candidate_at(&self, Place { election, number }: Place) -> Option<(Queue, String)> {
         self.znode_at(Queue::election(election, self.plan.elections), number)
     }
 
-    /// The znode that is meant, if there is any.
+    /// Returns the znode that is meant, if there is any.
     fn znode_at(&self, queue: Queue, number: u8) -> Option<(Queue, String)> {
         let candidates = self.candidates.in_order(queue);
         let index = usize::from(number) % candidates.len().max(1);
@@ -114,14 +114,14 @@ impl World<'_> {
         self.give(&[chore])
     }
 
-    /// The access list that the election node is to have at the moment.
+    /// Returns the access list that the election node is to have at the moment.
     fn access_to(&self, queue: Queue) -> Chore {
         let bans = self.bans.iter().filter(|(banned, _)| *banned == queue);
         let banned = bans.fold(Permissions::NONE, |banned, (_, ban)| banned | permission(*ban));
         Chore::Permit(queue.node().to_owned(), all_but(banned))
     }
 
-    /// An election node, with the candidates in it.
+    /// Returns an election node, with the candidates in it.
     fn remove(&mut self, queue: Queue) -> Vec<Chore> {
         let candidates = self.candidates.in_order(queue);
         let candidates: Vec<_> = candidates.into_iter().map(str::to_owned).collect();

@@ -109,15 +109,15 @@ impl World<'_> {
         Ok(())
     }
 
-    /// The election is not settled, or not any more.
+    /// Notes that the election is not settled, or not any more.
     pub(super) fn note_change(&mut self) {
         if let Phase::Settling { since, .. } = &mut self.phase {
             *since = self.now;
         }
     }
 
-    /// Why the elections are not settled: one is when one nominee leads validly, all others follow,
-    /// and nothing is left of those that are gone.
+    /// Returns why the elections are not settled: one is settled when one nominee leads validly,
+    /// all others follow, and nothing is left of those that are gone.
     fn unsettled(&self) -> Option<String> {
         let mut elections = Queue::ELECTIONS.into_iter();
         elections
@@ -183,7 +183,7 @@ impl World<'_> {
         stale.map(|server| format!("server {} lags", server + 1))
     }
 
-    /// Those that wait at a barrier, or for an item, have nothing to wait for any more.
+    /// Wakes all that wait at a barrier, or for an item.
     fn begin_waking(&mut self) -> Result<(), Broken> {
         if self.wake_all()? {
             self.phase = Phase::Waking { over: self.now, until: self.now + self.waking_time() };
@@ -198,7 +198,8 @@ impl World<'_> {
         Duration::from_millis(2_500) + self.plan.latency * 40 + self.plan.lateness * 20
     }
 
-    /// All have gone on for a while, so that nothing is on its way; or one is forgotten.
+    /// Checks, after a while in which all went on, that nothing is on its way, and that none is
+    /// forgotten.
     fn look_at_waking(&mut self, over: Time, until: Time) -> Result<(), Broken> {
         let now = self.now;
         // A handshake that came late has moved a session.
@@ -235,9 +236,9 @@ impl World<'_> {
         matches!(self.phase, Phase::Silence { .. })
     }
 
-    /// At most one ping or heartbeat at a time, a confirmation with each heartbeat, commits for a
-    /// leader and an heir alone, and a request of each nominee when its client looks whether anything was
-    /// missed; one more at its first look, by which a follower begins to watch its own candidate.
+    /// Checks the silence: at most one ping or heartbeat at a time, a confirmation with each heartbeat, commits for a
+    /// leader and an heir alone, and a request of each nominee when its client looks whether anything was missed; one
+    /// more at its first look, by which a follower begins to watch its own candidate.
     fn check_silence(&self, from: Time) -> Result<(), Broken> {
         let span = self.now.since(from);
         for (client, process) in self.processes.iter().enumerate() {
@@ -297,7 +298,7 @@ impl World<'_> {
         }
     }
 
-    /// In one way or another.
+    /// Ends the client, in one way or another.
     pub(super) fn leave(&mut self, client: usize) -> Result<(), Broken> {
         match self.rng.u8(0..3) {
             0 => self.withdraw(client),

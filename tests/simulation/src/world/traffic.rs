@@ -10,7 +10,7 @@ use crate::outcome::Law;
 use crate::queue::Queue;
 
 impl World<'_> {
-    /// A client hands over whole frames.
+    /// Counts the whole frames that a client hands over.
     pub(super) fn count_sent(&mut self, client: usize, bytes: &[u8]) {
         if !self.is_silent() {
             return;
@@ -29,7 +29,7 @@ impl World<'_> {
         }
     }
 
-    /// So does a server.
+    /// Counts those that a server hands over.
     pub(super) fn count_received(&mut self, key: ConnKey, bytes: &[u8]) {
         if !self.is_silent() {
             return;

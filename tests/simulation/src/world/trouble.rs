@@ -59,7 +59,7 @@ impl Troubles {
         }
     }
 
-    /// Something has happened that is over at once.
+    /// Notes an event that is over at once.
     pub(super) fn note(&mut self, now: Time, afflicted: Afflicted) {
         if let Some(trouble) = self.of(afflicted) {
             trouble.last = now;
@@ -122,7 +122,7 @@ impl World<'_> {
         }
     }
 
-    /// A lease has lapsed, and these leaderships with it.
+    /// Checks that a lease, which has lapsed with these leaderships, had a reason to.
     ///
     /// Within a timeout and a half, several heartbeats can be sent and answered. If the client kept
     /// its connection for so long, and neither it nor the ensemble was in any trouble, then the
@@ -153,9 +153,9 @@ impl World<'_> {
         }
     }
 
-    /// A nominee is announced. If all was well with its client for a timeout before it was promoted,
-    /// and since, its lease was ready: it was a check that had to be committed, after a heartbeat that
-    /// may have been on its way.
+    /// Checks that a nominee is announced in time. If all was well with its client for a timeout before it was
+    /// promoted, and since, its lease was ready: it was a check that had to be committed, after a heartbeat that may
+    /// have been on its way.
     pub(super) fn check_granted_in_time(
         &mut self,
         client: usize,

@@ -34,7 +34,7 @@ impl World<'_> {
         }
     }
 
-    /// A client stands in all the elections that it is meant for.
+    /// Lets a client stand in all the elections that it is meant for.
     pub(super) fn stand(&mut self, client: usize) -> Result<(), Broken> {
         let plan = self.plan;
         let ballots = plan.nominees.get(client).map(|standing| &standing.ballots);
@@ -138,7 +138,7 @@ impl World<'_> {
         }
     }
 
-    /// The user of a client calls.
+    /// Makes a call, as the user of a client.
     pub(super) fn call(&mut self, client: usize) -> Result<(), Broken> {
         let calls = self.plan.calls.as_ref().filter(|_| self.now < self.plan.calm_at);
         let Some(&Calls { every, most, .. }) = calls else {

@@ -18,7 +18,7 @@ pub(crate) struct Agreement {
 }
 
 impl Agreement {
-    /// Of members that begin with what was done up to `first`.
+    /// Makes the book of members that begin with the transactions up to `first`.
     pub(crate) fn from(first: Zxid) -> Self {
         Self { first, ..Self::default() }
     }

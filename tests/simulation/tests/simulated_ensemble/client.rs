@@ -56,7 +56,7 @@ pub(crate) struct Reply {
 }
 
 impl Reply {
-    /// The path of a znode that was created.
+    /// Returns the path of a znode that was created.
     pub(crate) fn path(&self) -> String {
         let response = CreateResponse::decode_exact(&self.body).expect("a path");
         response.path.to_owned()
@@ -83,7 +83,7 @@ impl Client {
         self.timeout = timeout;
     }
 
-    /// The session, while this is connected in it.
+    /// Returns the session, while this is connected in it.
     pub(crate) fn session(&self) -> Option<SessionId> {
         let granted = self.granted.as_ref().filter(|_| self.is_established);
         granted.map(|granted| granted.session)

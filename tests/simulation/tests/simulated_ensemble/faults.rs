@@ -172,7 +172,7 @@ fn whatever_goes_wrong_for_very_long() {
     assert!(acknowledged > 800_000, "{acknowledged}");
 }
 
-/// A storm and the calm after it; tells how many writes were acknowledged.
+/// Runs a storm and the calm after it; returns the number of acknowledged writes.
 fn weather(seed: u64) -> usize {
     let size = [3, 5, 3, 4][usize::try_from(seed % 4).expect("small")];
     eprintln!("seed {seed}, {size} members");

@@ -14,7 +14,7 @@ fn followers_of(network: &Network, leader: MemberId) -> Vec<MemberId> {
     network.ids().into_iter().filter(|id| *id != leader).collect()
 }
 
-/// The leader of the others, whatever the old one says.
+/// Returns the leader of the others, whatever the old one says.
 fn new_leader(network: &Network, old: MemberId) -> Option<MemberId> {
     let leads = |id: &MemberId| {
         let member = network.member(*id);

@@ -13,7 +13,7 @@ use crate::network::{Network, SYNC_LIMIT, TICK};
 
 const STEP: Duration = Duration::from_millis(10);
 
-/// A leader, a follower, and a client of it with a session of so many ticks.
+/// Returns a leader, a follower, and a client of it with a session of so many ticks.
 fn with_client(seed: u64, ticks: u32) -> (Network, [MemberId; 2], ClientId, SessionId) {
     let mut network = Network::new(3, seed);
     let leader = network.settle();

@@ -81,7 +81,7 @@ impl Wires {
         self.put(now, link, (connection, Content::Message(message)), random);
     }
 
-    /// The first of the link ends the connection, and knows it; the second is told.
+    /// Ends the connection at the first of the link, which knows it; the second is told.
     pub(crate) fn end(&mut self, now: Micros, link: Link, random: &mut fastrand::Rng) {
         let next = self.next_connection(link);
         self.connections.insert(link, next);
@@ -89,7 +89,7 @@ impl Wires {
         self.put(now, link, (next, Content::Reset), random);
     }
 
-    /// The connection breaks in the middle, and both ends are told.
+    /// Breaks the connection in the middle, and tells both ends.
     pub(crate) fn snap(&mut self, now: Micros, (one, other): Link, random: &mut fastrand::Rng) {
         let next = self.next_connection((one, other));
         for link in [(one, other), (other, one)] {

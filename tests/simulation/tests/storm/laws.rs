@@ -17,7 +17,7 @@ use crate::story::Story;
 /// The beginning of the paths of all elections.
 pub(crate) const ELECTIONS: &str = "/election-";
 
-/// Where the candidates stand.
+/// Returns the path where the candidates stand.
 pub(crate) fn election(number: usize) -> String {
     format!("{ELECTIONS}{number}")
 }
@@ -115,7 +115,7 @@ impl AddAssign for Tally {
 }
 
 impl Tally {
-    /// A storm in which nothing happens proves nothing.
+    /// Whether enough has happened: a storm in which nothing happens proves nothing.
     pub(crate) fn is_a_storm(self, seeds: u64) -> bool {
         self.elected > 5 * seeds
             && self.guarded_writes > 50 * seeds
@@ -146,7 +146,8 @@ impl Laws {
         self.story.tell(what);
     }
 
-    /// A nominee is told that it leads. A nomination that is taken over keeps its token.
+    /// Checks a nominee that is told that it leads. A nomination that is taken over keeps its
+    /// token.
     pub(crate) fn elected(
         &self,
         (process, election): (usize, usize),
@@ -171,8 +172,8 @@ impl Laws {
         self.one_leader_at_most();
     }
 
-    /// The elections and processes of those that believe that they lead. One that has ceased to must
-    /// not begin again.
+    /// Returns the elections and processes of the nominees that believe to lead. One that has ceased to must not
+    /// begin again.
     pub(crate) fn leaders(&self) -> Vec<(usize, usize, Token)> {
         let mut book = self.book();
         let mut leaders = Vec::new();
@@ -230,7 +231,8 @@ impl Laws {
         }
     }
 
-    /// Once everything is calm, every process has seen the last that was written, in so many views.
+    /// Checks, once everything is calm, that every process has seen the last number that was
+    /// written, in so many views.
     pub(crate) fn all_have_seen(&self, number: i64, views: usize) {
         let mut book = self.book();
         if book.views.len() != views {
@@ -267,7 +269,7 @@ impl Laws {
 }
 
 impl Book {
-    /// The first one is what the others follow from.
+    /// Notes a broken law; the others follow from the first one.
     fn broken(&mut self, law: String) {
         self.broken.get_or_insert(law);
     }

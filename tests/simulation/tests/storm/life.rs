@@ -159,12 +159,12 @@ impl Life {
         .await;
     }
 
-    /// The same of its locks: those that it held, and those that it waited for.
+    /// Does the same with its locks: those that it held, and those that it waited for.
     pub(crate) async fn let_go_of_locks(&self) {
         self.delete_ephemerals(LOCKS, |_| true).await;
     }
 
-    /// The same of the double barrier and of claims.
+    /// Does the same with the double barrier and with claims.
     pub(crate) async fn let_go_of_recipes(&self) {
         for path in [DOUBLE_BARRIER, QUEUES[0], QUEUES[1]] {
             self.delete_ephemerals(path, |_| true).await;

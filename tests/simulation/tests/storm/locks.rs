@@ -81,7 +81,8 @@ impl Life {
         }
     }
 
-    /// Some wait until it is their turn, some for a while, some not at all; and some are dropped.
+    /// Acquires a lock. Some wait until it is their turn, some for a while, some not at all; and
+    /// some are dropped.
     async fn acquire(
         &self,
         (lock, want): (Lock, Want),

@@ -114,19 +114,19 @@ impl Way {
         self.state().cuts
     }
 
-    /// To be told of changes.
+    /// Returns a notifier of changes.
     fn listen(&self) -> Arc<Notify> {
         let listener = Arc::new(Notify::new());
         self.state().listeners.push(Arc::downgrade(&listener));
         listener
     }
 
-    /// For the present life.
+    /// Returns a connector for the present life.
     pub(crate) fn connector(&self) -> impl Connector {
         Passage { way: self.clone(), life: self.weather().life }
     }
 
-    /// The process is dead, as far as the server can tell.
+    /// Cuts the process off: it is dead, as far as the server can tell.
     pub(crate) fn cut_off_this_life(&self) {
         self.change(|weather| weather.life += 1);
         self.cut();

@@ -39,7 +39,7 @@ pub(super) enum Origin {
 }
 
 impl Broadcast {
-    /// A quorum has logged all of the leader's log: it is committed, and service begins. All
+    /// Begins to serve: a quorum has logged all of the leader's log, so it is committed. All
     /// session clocks start afresh, with the timeouts that the sessions were created with.
     pub(super) fn begin(
         local: &mut Local,

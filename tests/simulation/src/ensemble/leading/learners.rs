@@ -70,7 +70,8 @@ impl Learners {
         Some(core::mem::replace(&mut learner.progress, Progress::Acknowledged(zxid)))
     }
 
-    /// How many have logged the leader's log, as it was when they joined.
+    /// Returns the number of learners that have logged the leader's log, as it was when they
+    /// joined.
     pub(super) fn synchronized(&self) -> usize {
         self.acknowledgements().count()
     }
@@ -80,7 +81,7 @@ impl Learners {
         1 + self.acknowledgements().filter(|logged| *logged >= zxid).count() >= quorum
     }
 
-    /// The link of a learner.
+    /// Returns the link of a learner.
     pub(super) fn link(&self, id: MemberId) -> Option<Link> {
         self.0.get(&id).map(|learner| learner.link)
     }

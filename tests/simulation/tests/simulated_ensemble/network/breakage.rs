@@ -34,12 +34,12 @@ impl Network {
         self.wires.heal();
     }
 
-    /// The connection of two members breaks in the middle, and both ends are told.
+    /// Breaks the connection of two members in the middle, and tells both ends.
     pub(crate) fn break_connection(&mut self, one: MemberId, other: MemberId) {
         self.wires.snap(self.now, (one, other), &mut self.random);
     }
 
-    /// The process ends; the others see their connections with it end.
+    /// Ends the process; the others see their connections with it end.
     pub(crate) fn crash(&mut self, id: MemberId) {
         self.fail(id);
         for other in self.ids().into_iter().filter(|other| *other != id) {
@@ -65,7 +65,7 @@ impl Network {
         }
     }
 
-    /// A paused member goes on, a crashed one starts again.
+    /// Resumes a paused member, and starts a crashed one again.
     pub(crate) fn resume(&mut self, id: MemberId) {
         let server = self.servers.get_mut(&id).expect("a member");
         let before = core::mem::replace(&mut server.state, State::Running);

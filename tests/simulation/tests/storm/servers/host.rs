@@ -68,7 +68,7 @@ impl Clock {
         Instant::since_origin(micros_of(micros / u128::from(RIGHT)))
     }
 
-    /// When the clock shows that, or a little later.
+    /// Returns the time at which the clock shows that, or a little later.
     fn when(self, at: Instant) -> time::Instant {
         let micros = at.elapsed().as_micros() * u128::from(RIGHT);
         // More than what rounding takes away: a timer that is early would be early for ever.
@@ -94,7 +94,7 @@ impl Host {
         self.condition == condition
     }
 
-    /// To be told when the condition changes.
+    /// Returns a notifier of changes of the condition.
     pub(super) fn wait(&mut self) -> Arc<Notify> {
         let waits = Arc::new(Notify::new());
         self.waiting.push(Arc::clone(&waits));
@@ -108,7 +108,7 @@ impl Host {
         self.waiting.drain(..).for_each(|waits| waits.notify_one());
     }
 
-    /// A connection, unless the server has too many.
+    /// Makes a connection, unless the server has too many.
     pub(super) fn open(&mut self) -> Option<(ConnectionId, Arc<Notify>)> {
         let (now, peer) = (self.clock.now(), SocketAddr::from((Ipv4Addr::LOCALHOST, 1)));
         let id = either!(self, server => server.open(now, peer)).ok()?;
@@ -148,7 +148,7 @@ impl Host {
         }
     }
 
-    /// All connections end, as if the network did it.
+    /// Ends all connections, as if the network did it.
     pub(super) fn drop_connections(&mut self) {
         for (id, carrier) in core::mem::take(&mut self.carriers) {
             either!(self, server => server.close(id));
@@ -156,7 +156,7 @@ impl Host {
         }
     }
 
-    /// The process is gone, and what it had not on disk.
+    /// Ends the process, and all that it had not on disk.
     pub(super) fn crash(&mut self) {
         self.drop_connections();
         self.turn(Condition::Down);

@@ -66,7 +66,7 @@ impl Line {
     }
 }
 
-/// Members are numbered from 1.
+/// Returns the number of a member: they are numbered from 1.
 pub(super) fn member_id(place: usize) -> MemberId {
     MemberId(u8::try_from(place + 1).unwrap_or(u8::MAX))
 }
@@ -93,7 +93,7 @@ impl Lines {
         self.push(line, generation, Peer::Message(message));
     }
 
-    /// The sender ends its connection with the receiver.
+    /// Ends the sender's connection with the receiver.
     pub(super) fn reset(&mut self, line: Line) {
         let next = self.next_generation(line);
         self.change(line, |state| {
@@ -104,7 +104,7 @@ impl Lines {
         self.push(line, next, Peer::Reset);
     }
 
-    /// The connection between two members breaks: each hears of it, as soon as its line lets it.
+    /// Breaks the connection between two members: each hears of it, as soon as its line lets it.
     pub(super) fn lose(&mut self, line: Line) {
         let next = self.next_generation(line);
         for line in [line, line.back()] {
@@ -133,7 +133,7 @@ impl Lines {
         }
     }
 
-    /// The next that has arrived at one of the members that take it.
+    /// Takes the next message that has arrived at one of the members that take it.
     pub(super) fn arrived(&mut self, takes: impl Fn(usize) -> bool) -> Option<(Line, Peer)> {
         let now = Instant::now();
         loop {
@@ -156,7 +156,7 @@ impl Lines {
         }
     }
 
-    /// When the next arrives.
+    /// Returns the time at which the next message arrives.
     pub(super) fn next_at(&self, takes: impl Fn(usize) -> bool) -> Option<Instant> {
         let lines = self.lines.iter().filter(|(line, _)| takes(line.to));
         lines.filter_map(|(_, state)| state.due()).min()

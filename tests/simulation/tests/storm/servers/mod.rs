@@ -62,7 +62,7 @@ impl Servers {
         servers
     }
 
-    /// How many there are.
+    /// Returns the number of servers.
     pub(crate) fn count(&self) -> usize {
         self.core().hosts.len()
     }
@@ -82,7 +82,7 @@ impl Servers {
         }
     }
 
-    /// A connection, and what tells that there is something to send.
+    /// Makes a connection; returns it, and the notifier of bytes to send.
     pub(crate) fn open(&self, place: usize) -> Option<(ConnectionId, Arc<Notify>)> {
         self.with(place, Host::open).flatten()
     }
@@ -105,7 +105,7 @@ impl Servers {
         self.with(place, Host::drop_connections);
     }
 
-    /// From one condition to another; whether it was in the former.
+    /// Turns a server from one condition to another; whether it was in the former.
     pub(crate) fn turn(&self, place: usize, from: Condition, to: Condition) -> bool {
         let mut core = self.core();
         let Some(host) = core.hosts.get_mut(place).filter(|host| host.is(from)) else {
@@ -127,7 +127,7 @@ impl Servers {
         true
     }
 
-    /// The one that leads, or believes that it does.
+    /// Returns the server that leads, or believes that it does.
     pub(crate) fn leader(&self) -> Option<usize> {
         let mut core = self.core();
         let mut hosts = core.hosts.iter_mut();
@@ -147,7 +147,7 @@ impl Servers {
         self.timer.notify_one();
     }
 
-    /// The connection between two members breaks.
+    /// Breaks the connection between two members.
     pub(crate) fn lose(&self, line: Line) {
         self.core().lines.lose(line);
         self.timer.notify_one();
@@ -161,7 +161,7 @@ impl Servers {
         self.with(place, |host| host.set_longest_timeout(longest));
     }
 
-    /// Everything that was broken works again.
+    /// Mends everything that was broken.
     pub(crate) fn heal(&self) {
         self.core().lines.repair_all();
         for place in 0..self.count() {
@@ -193,7 +193,7 @@ impl Servers {
         self.show(children).unwrap_or_default()
     }
 
-    /// How far each server is.
+    /// Returns the last transaction of each server.
     pub(crate) fn zxids(&self) -> Vec<Zxid> {
         self.core().hosts.iter().map(|host| host.database().last_zxid()).collect()
     }
@@ -257,7 +257,7 @@ impl Core {
         }
     }
 
-    /// After each step of a server.
+    /// Checks the laws after each step of a server.
     fn settle(&mut self, place: usize) {
         let Some(host) = self.hosts.get_mut(place) else {
             return;
