@@ -112,7 +112,7 @@ impl Raw {
 }
 
 impl Side {
-    /// How long so many turns take, one after another.
+    /// Returns how long so many turns take, one after another.
     fn time(&mut self, runtime: &Runtime, turns: u32) -> Result<Duration, TestFailure> {
         let began = Instant::now();
         match self {

@@ -60,7 +60,7 @@ fn unreachable() -> io::Result<String> {
     Ok(listener.local_addr()?.to_string())
 }
 
-/// Something that accepts connections, answers with `answer`, and closes.
+/// Starts a server that accepts connections, answers with `answer`, and closes.
 fn pretender(answer: &'static [u8]) -> io::Result<String> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
     let address = listener.local_addr()?.to_string();

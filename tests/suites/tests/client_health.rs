@@ -44,7 +44,7 @@ fn nomination_health(nomination: &Nomination) -> NominationHealth {
     health
 }
 
-/// A client and a nomination of it that leads, of a runtime with one thread, which then runs `rest`.
+/// Starts a client and a nomination of it that leads, on a runtime with one thread, which then runs `rest`.
 fn leader_elsewhere(
     server: ServerKind,
     rest: impl FnOnce(&tokio::runtime::Runtime) + Send + 'static,

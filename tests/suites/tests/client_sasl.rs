@@ -50,7 +50,7 @@ fn pairs(identities: &[(&str, &str)]) -> Vec<(String, String)> {
     identities.iter().map(|&(scheme, user)| (scheme.to_owned(), user.to_owned())).collect()
 }
 
-/// How the session ended, once it has.
+/// Waits for the end of the session, and returns it.
 async fn end(client: &Client) -> Result<SessionEnd, TestFailure> {
     let mut connection = client.connection_updates();
     let ended = connection.wait_for(|state| matches!(state, ConnectionState::Closed { .. }));

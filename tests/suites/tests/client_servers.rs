@@ -64,7 +64,8 @@ async fn session(client: &Client) -> Result<SessionId, TestFailure> {
     .await
 }
 
-/// The last failed attempt of a client that has lost its connection, once it is as wanted.
+/// Waits until the last failed attempt of a client without a connection is as wanted, and returns
+/// it.
 async fn failure(
     client: &Client,
     wanted: impl Fn(&ConnectFailure) -> bool,

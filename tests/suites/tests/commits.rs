@@ -133,7 +133,7 @@ async fn a_site_that_is_cut_off_before_its_vote_aborts(server: ServerKind) -> Te
     is_left_empty(&arena).await
 }
 
-/// A process that takes part for a site, and has said so much.
+/// Starts a process that takes part for a site, and waits until it says so.
 async fn site(arena: &Arena, seconds: &str, says: &[&str]) -> Result<Child, TestFailure> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_two-phase-commit"));
     command.args([&arena.servers(), "a", seconds]).stdin(Stdio::null());

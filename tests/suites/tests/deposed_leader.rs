@@ -190,7 +190,7 @@ async fn who_deletes_its_ephemerals_there_leaves_none() -> TestResult {
     panic!("the deposed leader never took the client, in {TRIES} tries");
 }
 
-/// Until it succeeds.
+/// Deletes the session's ephemeral znodes; tries until it succeeds.
 async fn delete_ephemerals(client: Client) -> Result<Vec<String>, Error> {
     let mut connection = client.connection_updates();
     loop {

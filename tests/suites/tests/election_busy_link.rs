@@ -26,7 +26,7 @@ const LONG: Duration = Duration::from_secs(20);
 
 const OTHER: &str = "/other-election";
 
-/// The work is done, and the leadership was never lost.
+/// Does the work, and asserts that the leadership was never lost.
 async fn leading<T>(
     leadership: &Leadership,
     work: impl Future<Output = Result<T, TestFailure>>,

@@ -218,7 +218,7 @@ fn ensemble() -> Result<LinkedEnsemble, TestFailure> {
     Ok(Options::new().sync_limit(SYNC_LIMIT).start_linked_ensemble()?)
 }
 
-/// One division. A machine so busy that the lease lapses before it begins gets another try.
+/// Runs one division. A machine so busy that the lease lapses before it begins gets another try.
 async fn run(
     ensemble: &LinkedEnsemble,
     division: Division,

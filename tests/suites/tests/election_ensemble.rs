@@ -41,7 +41,7 @@ impl Bench {
         ways.map(|(_, proxy)| proxy.connect_string()).join(",")
     }
 
-    /// The member that the client is connected to.
+    /// Returns the member that the client is connected to.
     fn connected(&self) -> Option<Member> {
         let mut ways = self.ways.iter();
         ways.find_map(|(member, proxy)| (!proxy.connections().is_empty()).then_some(*member))

@@ -36,7 +36,7 @@ on_both_servers! {
 /// A follower that is not the heir hears of its eviction by its first look at latest.
 const LOOKS: Duration = Duration::from_secs(2);
 
-/// Nominees that stand one after another, each on a session of its own.
+/// Starts nominees that stand one after another, each on a session of its own.
 async fn queue(
     arena: &Arena,
     on_loss: OnLoss,
@@ -133,7 +133,7 @@ async fn an_evicted_follower_ends_if_it_is_to(server: ServerKind) -> TestResult 
     Ok(())
 }
 
-/// Requests that neither keep the session alive nor prove the heir's lease.
+/// Returns the requests that neither keep the session alive nor prove the heir's lease.
 fn work(counters: &Counters) -> u64 {
     let keeping = [Opcode::PING, Opcode::MULTI, Opcode::SYNC];
     counters.all_requests() - keeping.map(|opcode| counters.requests(opcode)).iter().sum::<u64>()

@@ -30,7 +30,7 @@ on_both_servers! {
     resigning_from_what_was_lost_says_so;
 }
 
-/// Nominees that stand one after another, so that their order is known.
+/// Starts nominees that stand one after another, so that their order is known.
 async fn queue<const N: usize>(arena: &Arena) -> Result<[Nomination; N], TestFailure> {
     let client = arena.client().await?;
     let mut nominations = Vec::new();

@@ -91,7 +91,8 @@ struct Exchanged {
 }
 
 impl Exchanged {
-    /// No frames but these, and no bytes but theirs.
+    /// Returns the exchange between two counts; asserts that it has no frames but these, and no
+    /// bytes but theirs.
     fn between(before: &Counters, after: &Counters, path: u64) -> Self {
         let requests = |opcode| after.requests(opcode) - before.requests(opcode);
         let replies = |opcode| after.replies(opcode) - before.replies(opcode);
@@ -154,7 +155,8 @@ async fn exchanged(
     Ok(exchanged)
 }
 
-/// Two for each ping that they take the place of, and nothing that a quorum commits.
+/// Asserts two `sync`s for each ping that they take the place of, and nothing that a quorum
+/// commits.
 fn assert_only_syncs(Exchanged { requests, replies }: &Exchanged) {
     for frames in [requests, replies] {
         assert_eq!((frames.pings, frames.checks), (0, 0));

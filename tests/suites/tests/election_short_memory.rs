@@ -86,8 +86,8 @@ fn builder(way: &Proxy) -> ClientBuilder {
     Client::builder(&way.connect_string()).connect_timeout(SOON)
 }
 
-/// A session that was created with the shorter timeout, gone over to another client that asks for
-/// the longer one.
+/// Returns a session that was created with the shorter timeout, and handed over to another client
+/// that asks for the longer one.
 async fn handed_over(way: &Proxy) -> Result<Client, TestFailure> {
     for _ in 0..TRIES {
         let first = builder(way).session_timeout(FIRST).connect().await?;

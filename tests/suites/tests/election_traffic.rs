@@ -129,7 +129,7 @@ impl Traffic {
         self.lists + self.reads + self.deletes + self.others
     }
 
-    /// One `sync`, beside those that keep the lease.
+    /// Whether one `sync` has come, beside those that keep the lease.
     const fn has_settled(&self) -> bool {
         self.syncs >= 1
     }
@@ -202,9 +202,9 @@ async fn the_leader_and_the_next_one_commit_and_others_sync(server: ServerKind) 
 }
 
 impl Queue {
-    /// Of the first of the queue, after the one before it has gone: it was woken, and leads. It
-    /// looks once (`looks`), at a list and at its own candidate, unless it knew that it was next. No
-    /// other client hears anything, or does anything but to settle.
+    /// Asserts that the first of the queue was woken, after the one before it has gone, and leads. It looks once
+    /// (`looks`), at a list and at its own candidate, unless it knew that it was next. No other client hears
+    /// anything, or does anything but to settle.
     fn assert_the_first_leads(&self, before: &[Traffic], looks: u64) {
         let sent = since(before, &self.traffic());
         let (first, rest) = sent.split_first().expect("the first");

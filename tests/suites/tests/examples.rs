@@ -48,14 +48,14 @@ async fn said(example: &str, arguments: &[&str]) -> Result<String, TestFailure> 
     Ok(said)
 }
 
-/// On a server, below a path of its own that is left as it was.
+/// Runs an example on a server, below a path of its own that is left as it was; returns its output.
 async fn said_on(example: &str, server: ServerKind) -> Result<String, TestFailure> {
     let server = server.shared()?;
     let chroot = server.fresh_chroot("examples")?;
     said(example, &[&format!("{}{chroot}", server.connect_string())]).await
 }
 
-/// These lines are there, in this order; others may be in between.
+/// Asserts that these lines are there, in this order; others may be in between.
 fn in_order(said: &str, lines: &[&str]) {
     let mut rest = said.lines();
     for line in lines {

@@ -88,7 +88,7 @@ async fn is_pending(waiting: &mut Waiting) -> bool {
 }
 
 impl Actor {
-    /// Everything that was asked for was answered, and heard.
+    /// Waits until every request was answered, and every answer heard; returns the traffic.
     async fn settled(&self) -> Result<Traffic, TestFailure> {
         self.client.sync(LOCK).await?;
         Ok(Traffic::of(&self.proxy.counters()))

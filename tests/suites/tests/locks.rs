@@ -157,7 +157,7 @@ async fn a_lock_that_is_not_free_is_given_up_in_time(server: ServerKind) -> Test
     is_left_empty(&arena).await
 }
 
-/// A process that holds the lock, and has said so.
+/// Starts a process that holds the lock, and waits until it says so.
 async fn holder(arena: &Arena, name: &str) -> Result<Child, TestFailure> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_lock"));
     command.args([&arena.servers(), name, "600"]).stdin(Stdio::null());

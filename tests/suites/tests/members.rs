@@ -52,7 +52,7 @@ async fn view(watch: &mut GroupWatch) -> Result<GroupView, TestFailure> {
     }
 }
 
-/// The view in which these are the members.
+/// Waits for the view with these members, and returns it.
 async fn view_of(watch: &mut GroupWatch, names: &[&str]) -> Result<GroupView, TestFailure> {
     loop {
         let view = view(watch).await?;

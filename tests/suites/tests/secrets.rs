@@ -137,7 +137,8 @@ impl AsyncWrite for Tapped {
     }
 }
 
-/// Behind the length of the frame, the version, the timeout, the id and the password's length.
+/// Returns the password, which stands behind the length of the frame, the version, the timeout, the
+/// id and the password's length.
 fn session_password(tap: &Tap) -> Vec<u8> {
     let read = tap.0.lock().unwrap_or_else(PoisonError::into_inner);
     read.get(24..40).unwrap_or_default().to_vec()

@@ -22,7 +22,7 @@ struct Bench {
 }
 
 impl Bench {
-    /// `next`: the number of the first creation.
+    /// Starts a server that gives the number `next` to the first creation.
     fn new(next: i32) -> Result<Self, TestFailure> {
         let snapshot = Snapshot::new().with_next_number("/queue", next);
         let server = Options::new().snapshot(snapshot).start_server()?;
@@ -44,7 +44,7 @@ impl Bench {
     }
 }
 
-/// The path, as the server writes it.
+/// Returns the path, as the server writes it.
 fn path(prefix: &str, number: i32) -> String {
     format!("/queue/{prefix}{number:010}")
 }

@@ -33,7 +33,7 @@ fn session(client: &Client) -> SessionId {
     client.session_id().expect("it is connected")
 }
 
-/// The owner of an ephemeral znode, from the `Stat` that `exists` gives.
+/// Returns the owner of an ephemeral znode, from the `Stat` that `exists` gives.
 fn owner(stranger: &mut RawClient, path: &str) -> Result<i64, TestFailure> {
     let mut body = u32::try_from(path.len())?.to_be_bytes().to_vec();
     body.extend(path.as_bytes());

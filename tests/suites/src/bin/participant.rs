@@ -267,7 +267,7 @@ impl Order {
     }
 }
 
-/// All members, in an order that does not depend on the names of their znodes.
+/// Returns all members, in an order that does not depend on the names of their znodes.
 fn members(format: GroupFormat, view: &GroupView) -> Result<String, Failure> {
     let mut members = Vec::new();
     for (znode, member) in &*view.members {

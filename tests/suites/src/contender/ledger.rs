@@ -39,7 +39,7 @@ pub enum Rule {
 }
 
 impl Rule {
-    /// How many contenders that want exclusive access hold at once.
+    /// Returns how many contenders that want exclusive access hold at once.
     pub const fn capacity(self) -> usize {
         match self {
             Self::Lock => 1,
@@ -47,8 +47,8 @@ impl Rule {
         }
     }
 
-    /// How many znodes there are while these hold and wait; of a semaphore, the first that waits has
-    /// the lock and a permit's znode.
+    /// Returns the number of znodes while these hold and wait; of a semaphore, the first that waits has the lock and
+    /// a permit's znode.
     pub const fn znodes(self, holding: usize, waiting: usize) -> usize {
         match self {
             Self::Lock => holding + waiting,
@@ -93,7 +93,7 @@ impl Ledger {
         self.held.push(held);
     }
 
-    /// All that was recorded, in the order in which it began.
+    /// Returns all records, in the order in which they began.
     ///
     /// # Errors
     ///

@@ -104,7 +104,7 @@ impl ServerVersion {
         self >= SINCE_UNREADABLE_IS_NOTHING
     }
 
-    /// The known difference that this one is.
+    /// Returns the known difference that this one is.
     pub(crate) fn excuse(self, pair: Pair<'_>) -> Option<&'static Known> {
         KNOWN.iter().find(|known| self < known.until && (known.excuses)(pair))
     }
@@ -141,7 +141,7 @@ fn create2_answered_as_create(pair: Pair<'_>) -> bool {
         })
 }
 
-/// The result of a `create2` as that of a `create`.
+/// Returns the result of a `create2` as that of a `create`.
 fn as_create(result: &Value) -> Option<Value> {
     match result {
         Value::Result { kind, error: 0, values } if *kind == Opcode::CREATE2.0 => {
@@ -152,7 +152,7 @@ fn as_create(result: &Value) -> Option<Value> {
     }
 }
 
-/// The bodies of two replies, if nothing but these differs.
+/// Returns the bodies of two replies, if nothing but these differs.
 fn replies(pair: Pair<'_>, to: Opcode) -> Option<(&[Value], &[Value])> {
     let (
         Seen::Reply { xid, zxid, error, body: theirs },
@@ -193,7 +193,8 @@ fn unknown_mode_in_multi(pair: Pair<'_>) -> bool {
     is_reason && (xid, zxid) == (xid2, zxid2)
 }
 
-/// The first operation of a multi with a mode that does not exist, or that lacks a time to live.
+/// Returns the first operation of a multi with a mode that does not exist, or that lacks a time to
+/// live.
 fn unknown_mode(request: &Request) -> Option<usize> {
     let is_unknown = |fields: &[Field]| match fields {
         [Field::Acl(_), Field::Int(5 | 6), after] => !matches!(after, Field::Long(_)),

@@ -103,7 +103,7 @@ impl Player {
         }
     }
 
-    /// Everything that any client has not seen yet.
+    /// Returns all messages that any client has not seen yet.
     pub(crate) fn flush_all(&mut self) -> io::Result<Vec<Heard>> {
         (0..CLIENTS).map(|client| Ok(Heard { client, seen: self.flush(client)? })).collect()
     }
@@ -141,8 +141,8 @@ impl Player {
         Ok(seen)
     }
 
-    /// The order in which the ephemeral znodes of a session go is the server's own, so all clients
-    /// are brought up to date before, and what they see of it is sorted.
+    /// Closes a session. The order in which its ephemeral znodes go is the server's own, so all
+    /// clients are brought up to date before, and what they see of it is sorted.
     fn close(&mut self, client: usize) -> io::Result<Vec<Heard>> {
         let mut heard = self.flush_all()?;
         let mut closing = self.ask(client, &[Request::new(Opcode::CLOSE_SESSION, [])])?;

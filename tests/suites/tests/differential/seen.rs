@@ -133,7 +133,7 @@ impl Context {
         }
     }
 
-    /// The body of the reply to such a request, if that went well.
+    /// Returns the body of the reply to such a request, if that went well.
     pub(crate) fn body(&mut self, opcode: Opcode, body: &[u8]) -> Vec<Value> {
         let mut fields = Fields::new(body);
         let mut values = Vec::new();
@@ -230,7 +230,7 @@ impl Context {
         }))
     }
 
-    /// A transaction has one time, wherever it shows.
+    /// Returns the time of a transaction: it has one, wherever it shows.
     fn time(&mut self, zxid: i64, time: i64) -> Time {
         if time == 0 {
             return Time::Zero;
@@ -242,7 +242,7 @@ impl Context {
     }
 }
 
-/// Within the hour: this is no test of clocks.
+/// Whether the time is within the hour: this is no test of clocks.
 fn is_about_now(millis: i64) -> bool {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let then = Duration::from_millis(millis.unsigned_abs());

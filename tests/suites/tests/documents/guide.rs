@@ -90,7 +90,7 @@ fn each_alert_is_tried() -> io::Result<()> {
     Ok(())
 }
 
-/// The variants of an enum, by its source.
+/// Returns the variants of an enum, by its source.
 fn variants<'a>(source: &'a str, name: &str) -> Vec<&'a str> {
     let declaration = format!("pub enum {name} {{\n");
     let body = source.split(&declaration).nth(1).and_then(|rest| rest.split("\n}").next());

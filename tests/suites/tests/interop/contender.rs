@@ -180,7 +180,7 @@ impl Contender {
         Ok(ended?.ok_or_else(|| io::Error::other("it has not ended"))?)
     }
 
-    /// The end of what it logged.
+    /// Returns the end of its log.
     pub(super) fn log(&self) -> String {
         let errors = self.errors.lock().unwrap_or_else(PoisonError::into_inner);
         let lines: Vec<&str> = errors.lines().rev().take(40).collect();

@@ -241,7 +241,7 @@ fn wait_for_each_other(relay: &mut Relay, pair: Pair) -> TestResult {
     Ok(())
 }
 
-/// The next ones wait, until those that hold are killed and their sessions over.
+/// Kills holders, and waits until their sessions are over; the next ones wait until then.
 fn holders_are_followed(
     relay: &mut Relay,
     pair: Pair,

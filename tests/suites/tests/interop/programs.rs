@@ -83,7 +83,7 @@ impl Program {
         }
     }
 
-    /// The command that starts a contender, given what all of them are given.
+    /// Returns the command that starts a contender, given what all of them are given.
     pub(super) fn command(self, common: &[&str]) -> Result<Command, ProgramError> {
         Ok(match self {
             Self::Ours(recipe, format) => {
@@ -127,7 +127,7 @@ pub(super) enum Library {
 }
 
 impl Library {
-    /// The command that starts one, given the servers and the session timeout.
+    /// Returns the command that starts one, given the servers and the session timeout.
     pub(super) fn command(self, common: &[&str]) -> Result<Command, ProgramError> {
         let mut command = match self {
             Self::Ours => Command::new(env!("CARGO_BIN_EXE_participant")),
@@ -189,7 +189,7 @@ fn java_program() -> PathBuf {
     }
 }
 
-/// By the compiler within the runtime, so that none needs to be installed.
+/// Compiles by the compiler within the runtime, so that none needs to be installed.
 fn made_by_java() -> Result<PathBuf, ProgramError> {
     let folder = fresh_folder("java")?;
     let mut class_path = debians_jars();
@@ -235,7 +235,7 @@ fn compile(
     Err(ProgramError::NotCompiled { peer, said })
 }
 
-/// Of this process alone: others may make the same at this time.
+/// Makes a folder of this process alone: others may make the same at this time.
 fn fresh_folder(of: &str) -> io::Result<PathBuf> {
     static REMOVED: OnceLock<()> = OnceLock::new();
     let folders = Path::new(env!("CARGO_TARGET_TMPDIR")).join("interop");

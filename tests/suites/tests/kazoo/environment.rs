@@ -82,12 +82,12 @@ fn fill(folder: &Path) -> Result<(), EnvironmentError> {
     Ok(())
 }
 
-/// `kazoo==` and the version.
+/// Returns `kazoo==` and the version.
 fn requirement() -> &'static str {
     REQUIREMENTS.split_whitespace().next().unwrap_or_default()
 }
 
-/// All that a program printed.
+/// Returns the output of a program.
 fn text(output: &Output) -> String {
     let parts = [&output.stdout, &output.stderr];
     parts.map(|part| String::from_utf8_lossy(part).into_owned()).concat()

@@ -20,7 +20,7 @@ const SYNC_LIMIT: u32 = 200;
 /// The time that an event has which is not to come.
 const SILENCE: Duration = Duration::from_millis(700);
 
-/// An ensemble, its leader, its followers.
+/// Starts an ensemble; returns it, its leader and its followers.
 fn start(options: Options) -> Result<(Ensemble, Member, Vec<Member>), TestFailure> {
     let ensemble = options.sync_limit(SYNC_LIMIT).start_ensemble()?;
     let leader = ensemble.wait_for_leader(BOUND)?;

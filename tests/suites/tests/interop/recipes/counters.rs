@@ -30,7 +30,8 @@ pub(crate) fn counters(server: ServerKind, library: Library) -> TestResult {
     a_counter_in_another_format_is_refused(pair)
 }
 
-/// Both count, and one may be killed, or both be cut off: how many changes were made, and not told of.
+/// Lets both count, where one may be killed, or both be cut off; returns how many changes were made, and not
+/// reported.
 fn count(
     pair: &mut Pair,
     recipe: &str,

@@ -83,7 +83,7 @@ impl Recipe {
         format!("{recipe} {verb} /{recipe} {rest}").trim_end().to_owned()
     }
 
-    /// These members, as participants tell of them.
+    /// Returns these members, as participants print them.
     fn text<'a>(self, members: impl Iterator<Item = &'a Member>) -> String {
         let tell = |member: &Member| match self {
             Self::Group => format!("{}={}", member.name(), member.data),
@@ -274,7 +274,7 @@ impl Group {
         }
     }
 
-    /// Each view of ours was true at one moment, and they come in order.
+    /// Asserts that each view of ours was true at one moment, and that they come in order.
     fn views_are_what_it_was(&self, pair: &mut Pair) {
         let views = pair.ours.items(self.watch);
         let mut moments = self.history.iter();

@@ -126,7 +126,8 @@ impl Participant {
         }
     }
 
-    /// An order is not carried out for a while: what it waits for has not happened.
+    /// Asserts that an order is not carried out for a while: the event that it waits for has not
+    /// come.
     pub(super) fn waits(&mut self, order: Order, span: Duration) -> Result<(), TestFailure> {
         let until = Instant::now() + span;
         while self.progress_of(order).end.is_none() && self.hear(until) {}
@@ -172,7 +173,7 @@ impl Participant {
         }
     }
 
-    /// The items that an order has given so far.
+    /// Returns the items that an order has given so far.
     pub(super) fn items(&mut self, order: Order) -> Vec<String> {
         self.progress_of(order).items.clone()
     }

@@ -109,7 +109,7 @@ fn put_and_take(pair: &mut Pair, recipes: Recipes, turn: usize, counts: &mut Cou
     Ok(())
 }
 
-/// Both at once, and one of them is killed: the items that they have told of.
+/// Lets both work at once, and may kill one of them; returns the items that they have printed.
 fn both(
     pair: &mut Pair,
     recipes: Recipes,
