@@ -70,7 +70,7 @@ impl Election {
         Ok(election)
     }
 
-    /// The leader withdraws, another nominee leads, the first one stands again.
+    /// Changes the leader: it withdraws, another nominee leads, the first one stands again.
     pub(crate) fn change_leader(&mut self, take_over: Measured, join: Measured) -> Outcome<()> {
         let leader = self.leader().ok_or("nominees, and no leader")?;
         self.on(leader, take_over, Candidate::withdraw);
@@ -100,7 +100,7 @@ impl Election {
         Err("the clients and the server find no end".into())
     }
 
-    /// Once, to and fro; whether there was anything.
+    /// Carries the bytes once, to and fro; whether there were any.
     fn exchange(&mut self, measured: Measured) -> Outcome<bool> {
         let mut has_moved = false;
         for number in 0..self.clients.len() {

@@ -59,7 +59,7 @@ fn the_page_has_the_dependencies_that_it_is_compiled_with() {
     assert_eq!(shown.text, kept);
 }
 
-/// The seconds in the first line that begins so.
+/// Returns the seconds in the first line that begins so.
 fn seconds(text: &str, before: &str) -> u64 {
     let line = text.lines().find_map(|line| line.trim_start().strip_prefix(before));
     let number = line.expect("a line").trim_end_matches(|c: char| !c.is_ascii_digit());

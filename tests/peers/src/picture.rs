@@ -38,7 +38,7 @@ text { fill: #e6edf3 } .small { fill: #9198a1 }
 </style>
 ";
 
-/// An SVG of the rows that ours is in, and no zero.
+/// Draws an SVG of the rows that ours is in, and no zero.
 pub(crate) fn picture(rows: &[Row], place: &str) -> String {
     // A logarithm has no zero.
     let has_ratios = |row: &&Row| COLUMNS.iter().all(|column| row.median(*column) != Some(0.0));

@@ -64,7 +64,7 @@ impl Copy {
         Ok((code, body.to_owned()))
     }
 
-    /// The name and the token of the leader that it knows.
+    /// Returns the name and the token of the leader that it knows.
     fn leader(&self) -> Option<(String, i64)> {
         let (200, body) = self.get("/leader").ok()? else { return None };
         let (name, token) = body.trim_end().split_once(" token ")?;

@@ -36,17 +36,17 @@ thread_local! {
     static FOLDER: Cell<&'static str> = const { Cell::new("") };
 }
 
-/// The server of this test, in place of those on the page.
+/// Returns the server of this test, in place of those on the page.
 pub(crate) fn servers() -> &'static str {
     SERVERS.get()
 }
 
-/// Its port for TLS.
+/// Returns its port for TLS.
 pub(crate) fn secure_servers() -> &'static str {
     SECURE_SERVERS.get()
 }
 
-/// The folder with certificates, in place of that on the page.
+/// Returns the folder with certificates, in place of that on the page.
 pub(crate) fn folder() -> &'static str {
     FOLDER.get()
 }

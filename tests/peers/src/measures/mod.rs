@@ -62,7 +62,7 @@ impl Bench {
         }
     }
 
-    /// Those of the columns that are to be had.
+    /// Returns those of the columns that are to be had.
     fn contenders(&self) -> Vec<Contender> {
         let quick = [Contender::Raw, Contender::Ours];
         let all = COLUMNS.into_iter();
@@ -114,7 +114,7 @@ impl Bench {
         self.notes.push(format!("{}, {}: {error}", contender.name(), what.into()));
     }
 
-    /// Apache ZooKeeper where it is to be had, else ours.
+    /// Starts Apache ZooKeeper where it is to be had, else ours.
     fn server(&mut self) -> Outcome<Server> {
         let server = match &self.install {
             Some(install) => Server::apache(install, &self.folder, Duration::from_secs(3))?,
@@ -135,7 +135,7 @@ impl Bench {
     }
 }
 
-/// Candidates and watches of a server.
+/// Returns the candidates and the watches of a server.
 fn standing(server: &Server) -> Outcome<[u64; 2]> {
     server.metrics(["zk_ephemerals_count", "zk_watch_count"])
 }
