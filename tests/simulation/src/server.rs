@@ -180,7 +180,7 @@ impl Host {
         timeout.map(|at| self.clock.when(at.elapsed()))
     }
 
-    /// Ends the process, and all that it had not on disk; the connections are the network's.
+    /// Ends the process, which loses all that it had not on disk; the connections are the network's.
     pub(super) fn crash(&mut self) {
         self.condition = Condition::Down;
         self.keys.clear();

@@ -34,7 +34,7 @@ impl World<'_> {
         }
     }
 
-    /// Lets members lose no message from now on.
+    /// Lets members lose no touch of a session from now on.
     pub(super) fn mend_members(&mut self) {
         for host in &mut self.hosts {
             if let Server::Member(member) = &mut host.server {

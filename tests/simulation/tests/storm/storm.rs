@@ -126,7 +126,7 @@ impl Storm {
         self.laws.count(|tally| tally.ensembles += u64::from(is_ensemble));
     }
 
-    /// Checks the calm: one leads each election and goes on leading, and every process knows the last number.
+    /// Mends everything, and checks the calm: one leads each election and goes on leading, and every process knows the last number.
     async fn clear_up(&mut self) {
         self.laws.tell(|| "it clears up".to_owned());
         self.closing_time.notify_one();

@@ -156,7 +156,7 @@ impl Host {
         }
     }
 
-    /// Ends the process, and all that it had not on disk.
+    /// Ends the process, which loses all that it had not on disk.
     pub(super) fn crash(&mut self) {
         self.drop_connections();
         self.turn(Condition::Down);

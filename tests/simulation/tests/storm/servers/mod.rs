@@ -257,7 +257,7 @@ impl Core {
         }
     }
 
-    /// Checks the laws after each step of a server.
+    /// Carries a server's messages after its step, and checks the laws.
     fn settle(&mut self, place: usize) {
         let Some(host) = self.hosts.get_mut(place) else {
             return;
