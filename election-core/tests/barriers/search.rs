@@ -5,8 +5,12 @@ use core::hash::{Hash as _, Hasher as _};
 use std::collections::{HashMap, VecDeque, hash_map::DefaultHasher};
 use std::io::Write as _;
 
+use self::ways::{on_a_calm_circle, way_to};
 use super::step::Step;
 use super::world::World;
+
+#[path = "ways.rs"]
+mod ways;
 
 /// More states than these are a machine that never comes to rest.
 const LIMIT: usize = 3_000_000;
@@ -48,33 +52,6 @@ pub fn explore(name: &str, start: World) {
     }
     let summary = format!("explored: {name}: {} states, {rests} at rest\n", ways.len());
     std::io::stderr().write_all(summary.as_bytes()).expect("standard error");
-}
-
-/// Returns a state on a circle of calm steps. They lead to rest if they lead nowhere twice: then each state can be
-/// taken away once nothing leads to it any more (Kahn's algorithm).
-fn on_a_calm_circle(calm: &[Vec<usize>]) -> Option<usize> {
-    let mut ways_in = vec![0_u32; calm.len()];
-    calm.iter().flatten().for_each(|to| ways_in[*to] += 1);
-    let mut free: Vec<usize> = (0..calm.len()).filter(|state| ways_in[*state] == 0).collect();
-    while let Some(state) = free.pop() {
-        for to in &calm[state] {
-            ways_in[*to] -= 1;
-            if ways_in[*to] == 0 {
-                free.push(*to);
-            }
-        }
-    }
-    ways_in.iter().position(|ways| *ways > 0)
-}
-
-fn way_to(ways: &[(usize, Option<Step>)], mut state: usize) -> String {
-    let mut steps = Vec::new();
-    while let (from, Some(step)) = ways[state] {
-        steps.push(format!("\n  {step:?}"));
-        state = from;
-    }
-    steps.reverse();
-    steps.concat()
 }
 
 /// Returns one number for all worlds that differ only in how high tickets and tokens have become.
