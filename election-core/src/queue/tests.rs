@@ -287,7 +287,7 @@ fn an_item_that_is_too_large_is_told_of() {
     assert_eq!(script.taker.window().len(), 2, "it is still the next one");
 }
 
-/// One that may not be read, or has children of its own.
+/// A taker passes over an item that it may not read, or that has children of its own.
 #[test]
 fn what_a_taker_may_not_have_is_passed_over() {
     let mut script = TAKE();

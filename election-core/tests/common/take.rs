@@ -371,7 +371,7 @@ impl World {
         self.check_own_watch(i, "elected");
     }
 
-    /// Those that hold later have greater tokens than the reader.
+    /// Notes a downgrade: contenders that hold later have greater tokens than the reader.
     fn downgraded(&mut self, i: usize) {
         let token = self.clients[i].nominee.hold().token().map_or(0, Token::get);
         self.greatest_token = self.greatest_token.max(token);

@@ -69,7 +69,7 @@ struct Search {
     queue: VecDeque<(World, u32)>,
     /// The states that calm steps lead to, for one state after the other.
     calm: Vec<u32>,
-    /// Where those of each state end.
+    /// The ends of the steps of each state in that list.
     calm_ends: Vec<usize>,
     rests: usize,
 }

@@ -55,7 +55,7 @@ fn own_znode_is_deleted_by_someone_else() {
     assert!(matches!(world.role(2), Role::Leading { .. }));
 }
 
-/// One that is not the heir hears of it by its first look at latest.
+/// A nominee that is not the heir hears of it by its first look at latest.
 #[test]
 fn the_znode_of_a_new_follower_is_deleted_by_someone_else() {
     let mut world = World::settled(3, STAND_AGAIN);

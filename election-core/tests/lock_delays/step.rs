@@ -27,7 +27,7 @@ pub enum Step {
     Hear(usize),
     /// A request of a lost connection is executed.
     ApplyInDoubt(usize, usize),
-    /// Those of lost connections are never executed.
+    /// The server never executes the requests of lost connections.
     DropInDoubt(usize),
     /// The lock delay has passed.
     PassDelay(usize),

@@ -20,7 +20,8 @@ pub struct World {
     /// Tokens of nominees that have said that they ended, and that deleted their candidates by
     /// that.
     ended: BTreeSet<Token>,
-    /// Those for which a nominee has let the delay pass, and has taken their mark's place.
+    /// Tokens of leaders for which a nominee has let the delay pass, and has taken their mark's
+    /// place.
     waited_for: BTreeSet<Token>,
     /// Tokens of leaderships that their users have ended.
     given_up: BTreeSet<Token>,

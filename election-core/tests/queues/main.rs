@@ -125,7 +125,7 @@ fn a_peek_takes_nothing() {
     assert!(rest.clients[0].taken.is_empty());
 }
 
-/// Those of a taker that may not delete them are passed over, without a circle.
+/// A taker passes over the items that it may not delete, without a circle.
 #[test]
 fn what_cannot_be_had_is_passed_over() {
     let budget = Budget { losses: 1, puts: 1, looks: 1, ..NO_FAULTS };

@@ -1,4 +1,4 @@
-//! When recipes look whether an event was lost.
+//! The moments at which recipes look whether an event was lost.
 
 use election_core::Phase;
 

@@ -54,7 +54,8 @@ fn a_recipe_hears_of_what_could_not_be_sent() {
     assert_eq!(lab.fed(key), [Fed::Deadline, Fed::Reply(Err(rejected))]);
 }
 
-/// One that is leaving goes on while the session is being closed, and can ask for nothing more.
+/// A recipe that is leaving goes on while the session is being closed, and can ask for nothing
+/// more.
 #[test]
 fn a_recipe_hears_of_a_list_that_could_not_be_sent() {
     let (mut lab, key) = standing();

@@ -116,7 +116,7 @@ pub(crate) fn run() -> io::Result<()> {
 #[derive(Debug)]
 pub(crate) struct Responder {
     process: Child,
-    /// Where it listens.
+    /// The port where it listens.
     pub(crate) port: u16,
 }
 

@@ -99,7 +99,7 @@ async fn a_request_waits_for_room_in_one_place_however_often_it_is_polled() {
     waiting.await.unwrap();
 }
 
-/// One that is dropped while it waits for room does not take the room of the next.
+/// A call that is dropped while it waits for room does not take the room of the next.
 #[tokio::test(start_paused = true)]
 async fn a_dropped_request_passes_its_turn_on() {
     let server = Server::new();

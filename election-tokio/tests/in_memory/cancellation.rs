@@ -17,7 +17,7 @@ use crate::server::{IDLE, Server, settle, wait};
 /// More steps, or polls, than any operation here takes.
 const MANY: usize = 64;
 
-/// Where a future is dropped.
+/// The point at which a future is dropped.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum DropAfter {
     /// The server has read that many more frames, and no task had anything left to do.

@@ -282,7 +282,7 @@ async fn without_the_mark_no_leader_waits() {
     assert!(server.children("/election").is_empty());
 }
 
-/// Those without a lock delay do not heed the mark, nor leave one.
+/// Nominees without a lock delay do not heed the mark, nor leave one.
 #[tokio::test(start_paused = true)]
 async fn a_leader_without_a_lock_delay_leaves_the_mark_as_it_is() {
     let server = Server::new();

@@ -1,4 +1,4 @@
-//! When a source of servers is asked.
+//! The moments at which the client asks a source of servers.
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 use std::io;

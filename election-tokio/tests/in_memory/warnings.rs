@@ -120,7 +120,7 @@ async fn a_candidate_that_is_not_ephemeral_is_warned_of_by_its_name() {
     nomination.elected().await.unwrap();
 }
 
-/// One that leads ahead of it does so, and none takes over from that.
+/// A candidate ahead of it does so, and no nominee takes over from that.
 #[tokio::test(start_paused = true)]
 async fn a_nominee_that_is_blocked_says_so_by_its_health() {
     let server = Server::new();

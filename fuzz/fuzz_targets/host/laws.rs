@@ -18,15 +18,15 @@ pub(crate) struct Laws {
     unanswered: VecDeque<u32>,
     /// Of this session.
     watches: BTreeMap<u32, Watch>,
-    /// Those that were asked for, of any session.
+    /// The watches that were asked for, of any session.
     asked: Vec<(u32, CallerWatch)>,
-    /// Those that were not handed back, with what was announced of each.
+    /// The recipes that were not handed back, with the announcement of each.
     recipes: BTreeMap<RecipeKey, Option<Token>>,
     /// The end that recipes were told of.
     told_end: Option<SessionEnd>,
 }
 
-/// Where the events are on their automaton.
+/// The state of the events on their automaton.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Automaton {
     Apart,

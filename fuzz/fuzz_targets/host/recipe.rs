@@ -139,7 +139,7 @@ pub(crate) struct Commander {
     steps: u32,
     /// By ticket: commanded, and not answered.
     unanswered: BTreeMap<u32, &'static str>,
-    /// Those that are wanted.
+    /// The watches that are wanted.
     watches: BTreeMap<u32, Stage>,
     link: Link,
     hold: Hold,

@@ -236,7 +236,7 @@ fn a_persistent_watch_relies_on_a_recursive_one_of_its_path() {
     assert_eq!(removed(&lab.forget(submitted.expect("accepted"))), ["/a"]);
 }
 
-/// The one that may not read the child hears of the list alone.
+/// A client that may not read the child hears of the list alone.
 #[test]
 fn a_change_of_children_that_nothing_announced_is_told() {
     let mut lab = Lab::connected();

@@ -22,7 +22,7 @@ pub struct Summary {
     pub acknowledged: usize,
     /// Writes with unknown outcome.
     pub unknown: usize,
-    /// Those of them that are there.
+    /// The unknown writes that are there.
     pub unknown_found: usize,
     /// Writes that did not happen.
     pub not_done: usize,
@@ -39,7 +39,7 @@ pub struct Summary {
     pub changes_told: usize,
     /// Gaps that they reported.
     pub gaps: usize,
-    /// Those of them that were lost with their session.
+    /// Watches that stay, and were lost with their session.
     pub views_lost: usize,
     /// Times that a lock was held alone, and by a reader.
     pub held: [usize; 2],

@@ -25,9 +25,9 @@ type Tree = BTreeMap<String, i32>;
 pub struct Diverged {
     /// How many znodes there are, all members taken together.
     znodes: usize,
-    /// Those that a member lacks: the first and the last of each hole, and how many.
+    /// The znodes that a member lacks: the first and the last of each hole, and how many.
     holes: Vec<(Member, Vec<Hole>)>,
-    /// Where members that have a znode have other versions of it.
+    /// The znodes that members have in different versions.
     versions: Vec<(String, Vec<(Member, i32)>)>,
     /// The members that are not as most are; all, if no two are alike.
     odd: Vec<Member>,

@@ -93,9 +93,9 @@ pub enum Contradiction {
     /// apart, tokens do not grow.
     #[error("two valid leaders: {earlier}; and {later}")]
     TwoLeaders {
-        /// The one with the smaller token.
+        /// The tenure with the smaller token.
         earlier: Box<Tenure>,
-        /// The one with the greater token.
+        /// The tenure with the greater token.
         later: Box<Tenure>,
     },
 }

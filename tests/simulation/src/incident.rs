@@ -12,7 +12,7 @@ use super::server_list::ServerList;
 /// One thing that happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Incident {
-    /// When it begins.
+    /// The moment at which it begins.
     pub at: Time,
     /// How long it lasts, if it is something that lasts.
     pub lasts: Duration,
@@ -117,7 +117,7 @@ pub struct Place {
 pub enum Who {
     /// By its number, from 0.
     Number(u8),
-    /// The one that leads then, if one does.
+    /// The client that leads then, if one does.
     Leader,
     /// The first that follows then, if one does.
     Follower,
@@ -128,9 +128,9 @@ pub enum Who {
 pub enum Whom {
     /// By its number, from 0.
     Number(u8),
-    /// The one that leads the ensemble then, if one does.
+    /// The member that leads the ensemble then, if one does.
     Chief,
-    /// The one that serves the elected leader then, if one does.
+    /// The member that serves the elected leader then, if one does.
     Serving,
     /// A follower: the one that serves the elected leader then, or else this one of them.
     Follower(u8),
@@ -141,7 +141,7 @@ pub enum Whom {
 pub enum Others {
     /// All.
     All,
-    /// The one that leads the ensemble then.
+    /// The member that leads the ensemble then.
     Chief,
     /// By its number, from 0.
     Number(u8),

@@ -141,7 +141,7 @@ impl fmt::Display for Law {
 /// A law that was broken.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
-    /// When.
+    /// The moment of the breach.
     pub at: Time,
     /// Which.
     pub law: Law,
@@ -205,11 +205,11 @@ pub struct LockStats {
     pub together: u64,
     /// Times that a contender held a permit.
     pub permits: u64,
-    /// Those that held a lock after they had waited for it.
+    /// The contenders that held a lock after they had waited for it.
     pub handed_over: u64,
-    /// Those that gave up since the lock was not free, or since their deadline came.
+    /// The contenders that gave up since the lock was not free, or since their deadline came.
     pub gave_up: u64,
-    /// Those that held a lock and lost it.
+    /// The contenders that held a lock and lost it.
     pub lost: u64,
 }
 
@@ -220,7 +220,7 @@ pub struct UseStats {
     pub passed: u64,
     /// Participants that were inside a double barrier.
     pub inside: u64,
-    /// Those that have left it with all others.
+    /// The participants that have left it with all others.
     pub left: u64,
     /// Items that were taken.
     pub taken: u64,
@@ -230,7 +230,7 @@ pub struct UseStats {
     pub items_unknown: u64,
     /// Changes of the counter.
     pub counted: u64,
-    /// Those of which it is not known.
+    /// The changes with an unknown outcome.
     pub counts_unknown: u64,
     /// Waits at a barrier or for an item that ended once all was well, as soon as they could.
     pub woken: u64,

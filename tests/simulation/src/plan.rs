@@ -31,7 +31,7 @@ pub struct Plan {
     pub grade: LeaseGrade,
     /// The incidents until [`Plan::calm_at`], in order of time.
     pub incidents: Vec<Incident>,
-    /// When everything is well again.
+    /// The moment from which everything is well again.
     pub calm_at: Time,
     /// How many servers: one on its own, or an ensemble.
     pub(super) servers: u8,
@@ -51,7 +51,7 @@ pub struct Plan {
     pub(super) write_waits: Duration,
     /// How often nominees look whether they have missed anything, more or less.
     pub(super) look_every: Duration,
-    /// Where the counters of the election nodes begin.
+    /// The numbers at which the counters of the election nodes begin.
     pub(super) counters: Counters,
     /// The reaction of servers to a counter that has come to its end.
     pub(super) counter_end: CounterEnd,
@@ -79,7 +79,7 @@ pub struct Plan {
     pub(super) uses: Option<Uses>,
     /// How often heartbeats come.
     pub(super) heartbeats: HeartbeatPace,
-    /// When leases are kept ready.
+    /// The conditions under which leases are kept ready.
     pub(super) keep_ready: KeepReady,
 }
 

@@ -21,7 +21,7 @@ enum Access {
     Changes,
 }
 
-/// Where the counters of the election nodes begin.
+/// The numbers at which the counters of the election nodes begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Counters {
     /// At their beginning.

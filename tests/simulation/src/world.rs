@@ -107,7 +107,7 @@ pub(super) struct World<'p> {
     agenda: Agenda<Event>,
     network: Network,
     hosts: Vec<Host>,
-    /// Those that stand for election, and the operator behind them.
+    /// The processes that stand for election, and the operator's behind them.
     processes: Vec<Process>,
     phase: Phase,
     /// The end of each incident that lasts.
@@ -119,7 +119,7 @@ pub(super) struct World<'p> {
     exhausted: BTreeSet<Queue>,
     /// Of each queue.
     holders: [Holders; 7],
-    /// Those that are valid after a step.
+    /// The leaderships that are valid after a step.
     valid: Vec<Valid>,
     candidates: Candidates,
     conduct: Conduct,

@@ -154,7 +154,7 @@ async fn a_server_without_sasl_is_refused(server: ServerKind) -> TestResult {
     Ok(())
 }
 
-/// Nor does the client trust a server that keeps a client which failed.
+/// The client trusts no server that keeps a client which failed.
 #[tokio::test]
 async fn a_server_that_keeps_clients_that_failed_is_refused() -> TestResult {
     let server = users().system_property("zookeeper.allowSaslFailedClients", "true");

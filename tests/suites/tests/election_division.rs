@@ -53,7 +53,7 @@ const LONG_FORM: [(Division, LeaseGrade, usize); 13] = [
 /// election and the timeout; a busy machine may need a second election.
 const PATIENCE: Duration = Duration::from_secs(90);
 
-/// Where the leader's client is, and what becomes of that server.
+/// The server of the leader's client, and its fate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Division {
     /// A follower is cut off.

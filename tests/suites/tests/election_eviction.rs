@@ -199,7 +199,7 @@ async fn what_is_no_candidate_is_ignored(server: ServerKind) -> TestResult {
     Ok(())
 }
 
-/// One that does not see this library's candidates would lead beside them.
+/// A participant that does not see this library's candidates would lead beside them.
 async fn a_participant_of_another_format_is_waited_for(server: ServerKind) -> TestResult {
     let arena = Arena::new(server, "mixed").await?;
     arena.create_election_node().await?;

@@ -68,8 +68,8 @@ fn one_at_a_time() -> TestResult {
     Ok(())
 }
 
-/// Those that the server has not stored yet when it reads the next one go on counting: how many, is
-/// a matter of time.
+/// A create that the server has not stored yet when it reads the next one goes on with the count:
+/// how many do is a matter of time.
 #[test]
 fn in_a_row() -> TestResult {
     let mut bench = Bench::new(LAST)?;

@@ -71,7 +71,7 @@ fn a_nominee_that_was_withdrawn_leaves_until_it_is_over() {
     assert_eq!(creating.seen(), (Phase::Leaving, Hold::None), "its create is in flight");
 }
 
-/// One that stands again, that is; one that is to end leaves.
+/// A nominee that stands again does so; one that is to end leaves.
 #[test]
 fn a_lapse_does_not_end_the_part_of_a_nominee() {
     let mut script = Script::leading();

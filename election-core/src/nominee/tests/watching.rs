@@ -1,4 +1,4 @@
-//! When the own znode is verified, and when it is watched.
+//! The moments at which a nominee verifies its own znode, and watches it.
 
 use super::*;
 

@@ -37,7 +37,7 @@ pub struct Budget {
 pub struct World {
     pub clients: Vec<Client>,
     pub permits: u32,
-    /// Those that do not wait.
+    /// The contenders that do not wait.
     pub impatient: Vec<usize>,
     pub budget: Budget,
     /// The last one is what the ensemble has committed.

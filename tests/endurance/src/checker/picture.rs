@@ -14,7 +14,7 @@ const TOP: f64 = 40.0;
 const ROW: f64 = 16.0;
 const COLOURS: [&str; 6] = ["#3b6ea5", "#5a9367", "#b3762d", "#8a5a9e", "#4f8f9c", "#9c4f5b"];
 
-/// Where things are drawn.
+/// The places of the drawing.
 struct Layout {
     /// The names of the rows.
     rows: Vec<String>,

@@ -34,7 +34,7 @@ pub(super) struct Launch {
     pub(super) registers: SocketAddr,
     /// A library that, preloaded, changes the rate of a process's clock.
     pub(super) clock: Option<PathBuf>,
-    /// Where what is said goes, with the writer's index.
+    /// The channel for the writer's reports, with its index.
     pub(super) reports: Sender<(usize, Report)>,
 }
 

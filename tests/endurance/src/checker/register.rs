@@ -21,9 +21,9 @@ pub(super) struct Register {
     fence: Fence,
     version: u64,
     accesses: u64,
-    /// When each token was seen last, counted in accesses.
+    /// The last access of each token, counted in accesses.
     seen: BTreeMap<Token, u64>,
-    /// When each token has read last, counted in accesses.
+    /// The last read of each token, counted in accesses.
     read: BTreeMap<Token, u64>,
     /// The greatest token that has written.
     greatest_written: Option<Token>,

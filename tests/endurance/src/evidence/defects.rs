@@ -26,7 +26,7 @@ pub enum Defect {
     HoleIsPassedOn,
 }
 
-/// Those of a release.
+/// The numbers of a release.
 type Numbers = (u8, u8, u8);
 
 impl Defect {

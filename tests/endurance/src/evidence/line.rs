@@ -14,7 +14,7 @@ pub struct Line {
     pub member: Member,
     /// Its number in the member's log; the first is 1.
     pub number: usize,
-    /// When, since 1970. A line of a stack trace has the time of the line above it.
+    /// The time since 1970. A line of a stack trace has the time of the line above it.
     pub at: Duration,
     /// The text of the line.
     pub text: String,
@@ -49,7 +49,7 @@ pub enum Sign {
     Skipped {
         /// The transaction that came.
         got: i64,
-        /// The one after the last.
+        /// The transaction after the last.
         due: i64,
     },
     /// A transaction is written to the log on disk behind a later one (`FileTxnLog`).

@@ -38,9 +38,9 @@ pub enum Violation {
     /// Two held that exclude each other; or, where they are far apart, tokens do not grow.
     #[error("two holders: {earlier}; and {later}")]
     TwoHolders {
-        /// The one with the smaller token.
+        /// The hold with the smaller token.
         earlier: Box<Hold>,
-        /// The one with the greater token.
+        /// The hold with the greater token.
         later: Box<Hold>,
     },
     /// Two held by one token.

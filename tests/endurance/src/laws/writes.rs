@@ -60,9 +60,9 @@ pub enum Violation {
     Misplaced {
         /// The write.
         entry: Entry,
-        /// Where its answer said.
+        /// The place that its answer gave.
         acknowledged: String,
-        /// Where it is.
+        /// The place where it is.
         found: String,
     },
     /// A writer's later write stands before an earlier one.

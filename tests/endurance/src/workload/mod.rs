@@ -35,13 +35,13 @@ use super::Record;
 use super::laws::holds::Want;
 use super::laws::vigils::Watched;
 
-/// Where the ledger is, page by page.
+/// The path of the ledger, page by page.
 pub const LEDGER: &str = "/ledger";
-/// Where items are created.
+/// The path below which items are created.
 pub const ITEMS: &str = "/items";
-/// Where ephemeral flags come and go.
+/// The path below which ephemeral flags come and go.
 pub const FLAGS: &str = "/flags";
-/// Where leaders write.
+/// The path to which leaders write.
 pub const SEALS: &str = "/seals";
 /// The election.
 pub const ELECTION: &str = "/election";
@@ -110,7 +110,7 @@ impl Crew {
         Ok(crew)
     }
 
-    /// Those that take locks.
+    /// Hires the workers that take locks.
     async fn hire_holders(&mut self) -> TestResult {
         let [lock, shared] = LOCKS;
         for (lock, wants) in [(lock, &[Want::Write][..]), (shared, &[Want::Write, Want::Read])] {

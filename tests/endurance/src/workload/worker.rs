@@ -72,7 +72,7 @@ pub(super) struct Worker {
 
 /// A write that was answered.
 pub(super) struct Written {
-    /// Where it is.
+    /// Its place.
     pub(super) place: String,
     /// Its transaction, where the answer tells it.
     pub(super) zxid: Option<i64>,

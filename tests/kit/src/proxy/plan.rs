@@ -6,7 +6,7 @@ use super::connection::{ConnectionId, Frame, Label, RequestNumber};
 use super::frame::{Direction, FrameKind};
 use crate::opcode::Opcode;
 
-/// When to cut the connection on which it happens.
+/// The moment at which to cut the connection on which it happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cut {
     point: Point,

@@ -36,12 +36,12 @@ impl Member {
     }
 }
 
-/// Where a member is found by its peers.
+/// The addresses at which a member's peers find it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PeerAddress {
-    /// Where followers connect to their leader.
+    /// The address at which followers connect to their leader.
     pub quorum: SocketAddr,
-    /// Where votes are exchanged.
+    /// The address for votes.
     pub election: SocketAddr,
 }
 

@@ -32,7 +32,7 @@ pub struct Server {
     client_port: ReservedPort,
     secure_port: Option<ReservedPort>,
     start_bound: Duration,
-    /// Where in the log the present run of the server starts.
+    /// The place in the log where the present run of the server starts.
     log_start: AtomicUsize,
 }
 

@@ -32,7 +32,7 @@ enum Detail {
     Line,
 }
 
-/// When it is enough.
+/// The condition to stop.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Until {
     AllSeeds,

@@ -26,7 +26,7 @@ pub(crate) struct Conduct {
     woken: BTreeMap<(String, Zxid), NomineeId>,
 }
 
-/// Where the events of a session are on their automaton, which the documentation of
+/// The state of a session's events on their automaton, which the documentation of
 /// [`zk_session::Event`] draws.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Automaton {

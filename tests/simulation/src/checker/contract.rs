@@ -71,7 +71,7 @@ pub(crate) struct Contract {
     most: usize,
     /// In the order of submission.
     unanswered: VecDeque<CallId>,
-    /// Those of this session that are not over.
+    /// The watches of this session that are not over.
     watches: BTreeMap<CallId, Watch>,
     recipes: BTreeSet<RecipeKey>,
 }

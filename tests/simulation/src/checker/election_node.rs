@@ -39,7 +39,7 @@ pub(super) struct ElectionNode {
     hidden: BTreeMap<Zxid, NomineeId>,
     /// The candidates that were deleted by that, and when.
     evicted: BTreeMap<Token, Time>,
-    /// Those that have had to queue behind another one, with any of their znodes.
+    /// The nominees that have had to queue behind another one, with any of their znodes.
     queued: BTreeSet<NomineeId>,
     last_write: i64,
     pub(super) guarded_writes: u64,

@@ -15,7 +15,7 @@ pub(crate) struct Valid {
     pub(crate) token: Token,
 }
 
-/// Those of one queue.
+/// The holders of one queue.
 ///
 /// Validity begins only by something that a client takes in, and ends by that or by its clock. So
 /// if two that exclude each other are valid at any moment, they are so right after the step by which the
@@ -23,7 +23,7 @@ pub(crate) struct Valid {
 #[derive(Debug)]
 pub(crate) struct Holders {
     kind: Kind,
-    /// The one that held alone last.
+    /// The holder that held alone last.
     last: Option<Valid>,
     /// Readers since then; of a semaphore, all that have held.
     readers: BTreeSet<Token>,

@@ -33,7 +33,7 @@ pub(super) struct Using {
     counted: Option<(SessionId, i64)>,
 }
 
-/// One that goes on.
+/// A use that goes on.
 #[derive(Debug)]
 struct Running {
     id: NomineeId,

@@ -23,7 +23,7 @@ pub(super) struct Local {
     pub(super) random: fastrand::Rng,
     pub(super) touch_loss: TouchLoss,
     pub(super) read_only_mode: ReadOnlyMode,
-    /// When a client was heard of last.
+    /// The moment at which a client was last heard.
     pub(super) heard_at: Instant,
     outbox: VecDeque<PeerOutput>,
     links: u64,

@@ -22,7 +22,8 @@ pub struct DoubleBarrierBook {
     enough: bool,
     /// The entries that stood when each round was opened.
     rounds: Vec<BTreeMap<String, Zxid>>,
-    /// Those that have said that nothing is left of them, in which session.
+    /// The participants that have said that nothing is left of them, and the session in which they
+    /// did.
     departed: BTreeMap<String, Option<SessionId>>,
     inside: u64,
     left: u64,

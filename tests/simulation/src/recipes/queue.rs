@@ -28,7 +28,7 @@ pub struct QueueBook {
     unknown: u64,
 }
 
-/// Where an item is.
+/// The place of an item.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Place {
     /// It was never in the queue.

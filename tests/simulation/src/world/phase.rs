@@ -23,7 +23,7 @@ pub(super) enum Phase {
         since: Time,
         until: Time,
     },
-    /// Those that wait for something get it, and go on until this moment; they have since the other.
+    /// All that wait for something get it, and go on until this moment; they have since the other.
     Waking {
         over: Time,
         until: Time,

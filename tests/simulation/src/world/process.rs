@@ -46,12 +46,12 @@ pub(super) struct Process {
     pub(super) connected_at: Option<Time>,
     /// The shortest timeout that servers have granted to the session.
     granted: Option<(SessionId, Duration)>,
-    /// When a heartbeat was last refused.
+    /// The moment at which a heartbeat was last refused.
     pub(super) refused_at: Option<Time>,
     /// Nominees that were promoted, and not announced yet.
     pub(super) promoted: BTreeMap<NomineeId, Time>,
     pub(super) traffic: Traffic,
-    /// When it dialled lately.
+    /// The moments of its last dials.
     dials: VecDeque<Time>,
     /// How many faults keep it from getting replies.
     pub(super) unanswered: u32,

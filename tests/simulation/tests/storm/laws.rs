@@ -75,9 +75,9 @@ pub(crate) struct Tally {
     pub(crate) handed_over: u64,
     /// Guards of locks.
     pub(crate) held: u64,
-    /// Those that were given while another reader's was valid.
+    /// The locks that were given while another reader's was valid.
     pub(crate) held_together: u64,
-    /// Those that were waited for, and not given in time.
+    /// The locks that were waited for, and not given in time.
     pub(crate) waits_given_up: u64,
     /// Uses of barriers, queues and the counter.
     pub(crate) used: u64,

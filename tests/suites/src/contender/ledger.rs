@@ -32,7 +32,7 @@ impl fmt::Display for Held {
 /// Which contenders may hold at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
-    /// One that has exclusive access, or any number that share.
+    /// One contender has exclusive access, or any number share.
     Lock,
     /// As many as there are permits.
     Permits(usize),
@@ -71,9 +71,9 @@ impl Rule {
 pub struct Contradiction {
     /// The rule that is broken.
     pub rule: Rule,
-    /// The one that was the last to hold.
+    /// The contender that was the last to hold.
     pub newcomer: Held,
-    /// Those that held already.
+    /// The contenders that held already.
     pub others: Vec<Held>,
 }
 

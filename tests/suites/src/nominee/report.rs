@@ -14,7 +14,7 @@ pub enum Report {
     Following {
         /// Its own candidate znode.
         candidate: String,
-        /// The one before it.
+        /// The candidate before it.
         predecessor: String,
     },
     /// It was told that it leads.

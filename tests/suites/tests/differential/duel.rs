@@ -26,7 +26,7 @@ pub(crate) struct Duel {
     pub(crate) excused: BTreeMap<&'static str, usize>,
 }
 
-/// Where the servers did not say the same.
+/// The place where the servers did not say the same.
 #[derive(Debug)]
 pub(crate) struct Difference {
     /// The step, from 0; the final state comes after all of them.

@@ -8,7 +8,7 @@ use std::process::Command;
 use crate::{Page, pages_in, top};
 
 const GUIDE: &str = "docs/guide";
-/// Where the errors are declared that the guide explains.
+/// The files that declare the errors which the guide explains.
 const ERRORS: [(&str, &str); 11] = [
     ("ConnectError", "election-tokio/src/client/failure.rs"),
     ("ElectionError", "election-tokio/src/election.rs"),

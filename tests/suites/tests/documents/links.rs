@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use crate::{PACKAGES, Page, pages_in, top};
 
-/// Where the repository is, in pages that are read elsewhere, too.
+/// The address of the repository, in pages that are read elsewhere, too.
 const REPOSITORY: &str = "https://github.com/zk-election/zk-election/";
 
 /// Returns all pages that are written by hand.

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use crate::{Page, pages_in, sources};
 
-/// Where tickets are told of besides the pages of `docs/`.
+/// The files that tell of tickets besides the pages of `docs/`.
 const LABORATORY: [&str; 4] = [
     "tests/endurance/README.md",
     "tests/endurance/losses.md",

@@ -68,7 +68,7 @@ const JARS: [&str; 4] = [
 /// ZooKeeper's own queue.
 const QUEUE_JAR: &str = "/usr/share/java/zookeeper-recipes-queue.jar";
 
-/// Where Debian has sources of Go packages.
+/// The folder of Debian's sources of Go packages.
 const GO_PATH: &str = "/usr/share/gocode";
 
 impl Program {

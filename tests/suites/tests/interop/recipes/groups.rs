@@ -187,7 +187,8 @@ impl Group {
         self.is_seen(pair)
     }
 
-    /// The one that was killed is a member until its session is over; then another one joins.
+    /// Waits until the killed one is missed: it is a member until its session is over; then another
+    /// one joins.
     fn is_missed(&mut self, pair: &mut Pair, killed: Side, at: Instant) -> TestResult {
         self.members.retain(|member| member.side != killed);
         self.happens();

@@ -29,7 +29,7 @@ pub(super) struct Pair {
     pub(super) killed: usize,
     /// Peers that did not survive the loss of a connection.
     pub(super) stuck: usize,
-    /// Those that went on too early by that.
+    /// The participants that went on too early by that.
     pub(super) early: usize,
 }
 
