@@ -13,7 +13,7 @@ use crate::site::Site;
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct View<'h> {
-    /// The host's word to its user: whether it holds what it stands for.
+    /// The host's announcement to its user that it holds what it stands for, or none yet.
     pub grant: &'h Grant,
     /// The session that it stands in, or stood in last.
     pub session: Option<SessionId>,

@@ -1,4 +1,4 @@
-//! The behavior of a lock that an election does not have.
+//! The behaviour of a lock that an election does not have.
 
 extern crate alloc;
 use alloc::format;

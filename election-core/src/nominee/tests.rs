@@ -1,4 +1,4 @@
-//! Scripts of events, for behavior that a model of a server shows less well.
+//! Scripts of events, for behaviour that a model of a server shows less well.
 
 extern crate alloc;
 use alloc::format;

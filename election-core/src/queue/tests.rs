@@ -1,4 +1,4 @@
-//! A taker's requests, one after the other, and its words at the edges.
+//! A taker's requests, one after the other, and its notices at the edges.
 
 extern crate alloc;
 use alloc::format;

@@ -1,4 +1,4 @@
-//! The behavior of a semaphore that neither an election nor a lock has.
+//! The behaviour of a semaphore that neither an election nor a lock has.
 
 extern crate alloc;
 

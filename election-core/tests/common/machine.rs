@@ -31,7 +31,7 @@ impl Wish {
     }
 }
 
-/// A word of a machine.
+/// A notice of a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum News {
     /// A notice that a nominee can give, too.

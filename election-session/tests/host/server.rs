@@ -17,7 +17,7 @@ use zk_jute::{
 
 pub(crate) const TIMEOUT_MILLIS: i32 = 6000;
 
-/// The server's behavior at its next handshakes.
+/// The server's behaviour at its next handshakes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
     Working,

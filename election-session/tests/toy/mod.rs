@@ -13,7 +13,7 @@ use election_core::{
 const GO: Znode<'_> = Znode::Sibling(".go");
 const WINNER: Znode<'_> = Znode::Sibling(".winner");
 
-/// A player's word to its user.
+/// A player's notice to its user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Notice {
     /// The sign has not come yet.

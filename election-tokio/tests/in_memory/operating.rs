@@ -138,7 +138,7 @@ async fn waiting_for_a_request_dropped_anywhere_leaves_no_watch() {
     .await;
 }
 
-/// A leader's next word replaces its last one.
+/// A leader's next acknowledgement replaces its last one.
 #[tokio::test(start_paused = true)]
 async fn observers_see_what_a_leader_says_last() {
     let server = Server::new();

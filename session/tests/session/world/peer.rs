@@ -1,4 +1,4 @@
-//! The server's words.
+//! The server's frames.
 
 use bytes::{Bytes, BytesMut};
 use zk_jute::records::{
