@@ -75,7 +75,7 @@ impl Raw {
         Ok(Self { stream, window: request.repeat(WINDOW), answers: vec![0; ANSWER * WINDOW] })
     }
 
-    /// Sends [`WINDOW`] requests in one write, and so on.
+    /// [`WINDOW`] requests in one write, and so on.
     pub(crate) fn pipelined(&mut self, requests: usize) -> io::Result<Cost> {
         let (started, cpu) = (Instant::now(), cpu_time()?);
         for _ in 0..requests / WINDOW {

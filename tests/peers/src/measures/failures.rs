@@ -12,7 +12,7 @@ use crate::server::{Ensemble, Server};
 use crate::table::Row;
 
 const SESSION_TIMEOUT: Duration = Duration::from_secs(6);
-/// The time for requests before the server fails.
+/// What is asked before the server fails.
 const BEFORE: Duration = Duration::from_millis(700);
 /// Until a server knows what happened meanwhile.
 const AFTER: Duration = Duration::from_secs(2);
