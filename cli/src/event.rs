@@ -20,7 +20,7 @@ pub(crate) trait Event: Serialize {
     fn describe(&self) -> String;
 }
 
-/// What a contender contends for, with its path.
+/// The thing that a contender contends for, with its path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Subject {

@@ -92,7 +92,7 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
-    /// For `map_err`.
+    /// Returns the function for `map_err` that makes such a failure.
     pub(crate) fn system(what: &'static str) -> impl Fn(io::Error) -> Self {
         move |error| Self::System { what, error }
     }

@@ -286,7 +286,7 @@ impl<'a, H: Held> Supervision<'a, H> {
     }
 }
 
-/// What follows from a signal that ends `zkelect`.
+/// The consequence of a signal that ends `zkelect`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Heed {
     Wait,

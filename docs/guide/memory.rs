@@ -110,7 +110,7 @@ impl State {
         self.outputs.remove(&id);
     }
 
-    /// What a client has sent. Where its reply is lost, the connection is, too.
+    /// Takes a client's bytes. Where its reply is lost, the connection is, too.
     fn receive(&mut self, now: Instant, id: ConnectionId, bytes: &[u8]) {
         self.server.receive(now, id, bytes);
         match &mut self.replies_left {

@@ -101,7 +101,7 @@ impl<'a> Children<'a> {
                 if !named.prefix.begins(own)
                     && let Some(own) = find(index, own)
                 {
-                    // There is room for one more than was filled.
+                    // The search keeps one place more than it fills.
                     let _ = near.push(own);
                 }
                 Relevant::Some { near, named }

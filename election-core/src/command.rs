@@ -104,7 +104,7 @@ pub enum Znode<'a> {
 }
 
 impl<'a> Znode<'a> {
-    /// The child of the node with this name.
+    /// Returns the child of the node with this name.
     pub const fn child(name: &'a str) -> Self {
         Self::Child(Name::Text(name))
     }

@@ -48,7 +48,7 @@ pub enum Event<'a> {
     Changed {
         /// The ticket of the command.
         ticket: Ticket,
-        /// What happened to the znode.
+        /// The change to the znode.
         change: Change,
     },
 }
@@ -200,7 +200,7 @@ pub enum Failure {
         /// The error code, as for the part alone.
         code: i32,
     },
-    /// There is a reply, but it does not decode, or is larger than the driver keeps.
+    /// A reply has come, but it does not decode, or is larger than the driver keeps.
     Unreadable,
 }
 
@@ -236,7 +236,7 @@ impl Failure {
     }
 }
 
-/// What a watch reports.
+/// The report of a watch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Change {
     /// The znode was created.

@@ -246,7 +246,7 @@ impl Format {
 }
 
 impl fmt::Debug for Format {
-    /// As the name of a contender, in short.
+    /// Writes the name of a contender, in short.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Layout { start, id, separator, labels, .. } = self.0;
         write!(f, "Format({start}{}{separator}", id.sign())?;
@@ -338,7 +338,8 @@ impl fmt::Display for CandidatePrefix {
 pub(crate) struct IdPrefix(String<CAPACITY, u8>);
 
 impl IdPrefix {
-    /// In a format without ids nothing is owned, and all names begin so.
+    /// Makes the prefix of a nominee's names. In a format without ids nothing is owned, and all
+    /// names begin so.
     pub(crate) fn new(format: Format, id: NomineeId) -> Self {
         let mut prefix: String<CAPACITY, u8> = String::new();
         let (access, mark) = (Access::Exclusive, Mark::Id(id));

@@ -17,7 +17,7 @@ struct Steps(u32);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Link<Q> {
-    /// There is no session: not yet, or it expired.
+    /// The contender has no session: not yet, or it expired.
     Unconnected,
     Up {
         session: SessionId,

@@ -59,13 +59,13 @@ pub struct LockOptions {
     pub format: Format,
     /// The access to ask for.
     pub access: Access,
-    /// What happens if the lock is not free.
+    /// The reaction if the lock is not free.
     pub when_busy: WhenBusy,
-    /// What happens if the lock's node does not exist.
+    /// The reaction if the lock's node does not exist.
     pub node: ElectionNode,
 }
 
-/// What happens if a lock is not free.
+/// The reaction if a lock is not free.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum WhenBusy {
     /// The contender waits for its turn, until [`Event::Deadline`] at most.

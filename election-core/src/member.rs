@@ -278,7 +278,7 @@ impl<N, D> Member<N, D> {
             Stage::Joining(_) | Stage::Waiting { .. } => {
                 return self.end(MemberEnd::Left(never));
             }
-            // What it is called now is in doubt.
+            // The write in flight may have changed the znode's version.
             Stage::Standing(_) if in_flight == Some(Request::Write) => {
                 Leaving::withdrawn(Leave::Barrier, deleted)
             }

@@ -166,7 +166,7 @@ impl<D: for<'a> From<&'a [u8]>> Observer<D> {
         }
     }
 
-    /// By a read that has left a watch.
+    /// Takes in a read that has left a watch.
     fn read(&mut self, ticket: Ticket, present: Present<D>) -> Option<Observed<D>> {
         let token = present.token;
         match core::mem::replace(&mut self.stage, Stage::Hidden) {

@@ -156,8 +156,8 @@ pub enum Departure {
     /// A server says that the session ended. A leader of the ensemble that was deposed unawares can
     /// say so of a session that lives on: the znode then stays for up to a session timeout more.
     WithSession,
-    /// There was none in this session: none was asked for, the server refused it, or a list after a
-    /// barrier shows none.
+    /// This session has created none: the nominee asked for none, the server refused it, or a list
+    /// after a barrier shows none.
     NeverCreated,
 }
 

@@ -5,9 +5,9 @@ use core::time::Duration;
 /// How a nomination behaves where there is a choice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Policy {
-    /// What happens when the candidate is lost.
+    /// The reaction to the loss of the candidate.
     pub on_loss: OnLoss,
-    /// What happens if the election node does not exist.
+    /// The reaction if the election node does not exist.
     pub election_node: ElectionNode,
     /// How long a new leader waits before its leadership begins, if the leader before it has not
     /// confirmed that it ended, for example because its session expired. At zero, the default,
@@ -15,7 +15,7 @@ pub struct Policy {
     pub lock_delay: Duration,
 }
 
-/// What happens when the candidate is lost: the session expired, the lease deadline passed, or
+/// The reaction to the loss of the candidate: the session expired, the lease deadline passed, or
 /// another client deleted the znode. A session that expires before there was a candidate counts
 /// too.
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -31,7 +31,7 @@ pub enum OnLoss {
     End,
 }
 
-/// What happens if the election node does not exist.
+/// The reaction if the election node does not exist.
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -61,8 +61,8 @@ pub enum NodeKind {
     Container,
 }
 
-/// What a nominee does when the leader asks the nominees ahead of another candidate to stand behind
-/// it.
+/// The answer of a nominee when the leader asks the nominees ahead of another candidate to stand
+/// behind it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum WhenAsked {
     /// Deletes its candidate and creates another one, at the end of the queue.

@@ -67,13 +67,13 @@ pub struct Taker<D, const N: usize> {
 pub struct TakerOptions {
     /// The format of the items' names.
     pub format: QueueFormat,
-    /// What to do with the item.
+    /// The treatment of the item.
     pub purpose: Purpose,
-    /// What happens if there is none.
+    /// The reaction to an empty queue.
     pub when_empty: WhenEmpty,
 }
 
-/// What to do with an item.
+/// The treatment of an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Purpose {
     /// Delete it, and return it: at most once.
@@ -84,7 +84,7 @@ pub enum Purpose {
     Peek,
 }
 
-/// What happens if there is no item.
+/// The reaction to an empty queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum WhenEmpty {
     /// The taker waits for one.

@@ -16,7 +16,7 @@ use crate::ticket::Ticket;
 /// At most one command of a recipe waits for its reply. The reply, or another event, leads to the
 /// next one.
 pub trait Recipe {
-    /// What changed for the user of this recipe.
+    /// A change for the user of this recipe.
     type Notice;
 
     /// Takes in an event, and returns what to do about it. A reply or change with a ticket that is
@@ -79,12 +79,12 @@ pub enum Phase {
     Over,
 }
 
-/// What a recipe holds.
+/// A recipe's claim to what it stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Hold {
     /// Nothing.
     None,
-    /// What it stands for, by its own znode that was verified on this connection.
+    /// The recipe holds what it stands for, by its own znode that was verified on this connection.
     Active(Token),
     /// The same, but the connection was lost since, or the znode is not verified yet on this one.
     Suspended(Token),

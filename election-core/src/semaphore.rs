@@ -56,9 +56,9 @@ pub struct Semaphore {
 pub struct SemaphoreOptions {
     /// How many permits there are. All contenders have to give the same number.
     pub permits: NonZeroU32,
-    /// What happens if none is free, or another contender is about to take one.
+    /// The reaction if none is free, or another contender is about to take one.
     pub when_busy: WhenBusy,
-    /// What happens if the semaphore's node does not exist. The nodes below it, `locks` and
+    /// The reaction if the semaphore's node does not exist. The nodes below it, `locks` and
     /// `leases`, are created in any case, with the same kind, or persistent.
     pub node: ElectionNode,
 }

@@ -6,7 +6,7 @@ use core::str::FromStr;
 use heapless::String;
 use thiserror::Error;
 
-/// What the name of a child begins with while its site was asked, and has not come.
+/// The beginning of a child's name while its site was asked, and has not come.
 const INVITED: &str = "invited-";
 
 const MAX_LEN: usize = 64;
@@ -26,7 +26,7 @@ impl SiteName {
     /// The greatest number of characters.
     pub const MAX_LEN: usize = MAX_LEN;
 
-    /// The name of a site.
+    /// Makes the name of a site.
     ///
     /// # Errors
     ///
@@ -43,12 +43,12 @@ impl SiteName {
         Ok(Self(own))
     }
 
-    /// The name alone.
+    /// Returns the name alone.
     pub fn as_str(&self) -> &str {
         self.0.strip_prefix(INVITED).unwrap_or_default()
     }
 
-    /// The name of the child that stands for it at first.
+    /// Returns the name of the child that stands for it at first.
     pub(crate) fn invitation(&self) -> &str {
         &self.0
     }

@@ -74,7 +74,7 @@ enum Stage {
     Ended(CommitEnd),
 }
 
-/// What a site that joins has to do with its ephemeral znode.
+/// The task of a site that joins, for its ephemeral znode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Own {
     /// In this session.

@@ -1,4 +1,4 @@
-//! What the values that cross the border say, and what a driver may rely on.
+//! The values that cross the border: their text, and the guarantees to a driver.
 
 use election_core::place::{Place, Remaining, place};
 use election_core::{

@@ -14,7 +14,7 @@ use zk_session::{Config, ConnectString, Instant, ServerAddress, TransportCommand
 
 type Fallible = Result<(), Box<dyn Error + Send + Sync>>;
 
-/// What the loop waits for; besides, the end of a transport.
+/// An event that the loop waits for; besides, the end of a transport.
 enum Happened {
     Opened,
     Received(BytesMut),

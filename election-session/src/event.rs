@@ -32,7 +32,7 @@ pub enum Event<R: Recipe, T, W> {
     Fired {
         /// The tag of the watch.
         watcher: W,
-        /// What happened to the znode.
+        /// The kind of change to the znode.
         kind: EventType,
         /// The transaction, from servers since 3.9; otherwise −1.
         zxid: Zxid,
@@ -43,7 +43,7 @@ pub enum Event<R: Recipe, T, W> {
         watcher: W,
         /// The znode's path on the server.
         path: Arc<str>,
-        /// What happened to the znode.
+        /// The kind of change to the znode.
         kind: EventType,
         /// The transaction, from servers since 3.9; otherwise −1.
         zxid: Zxid,
@@ -121,7 +121,7 @@ pub enum Event<R: Recipe, T, W> {
     Renewed {
         /// The session that expired.
         session: Option<SessionId>,
-        /// What shows that it has expired.
+        /// The proof that it has expired.
         expiry: Expiry,
     },
     /// The session has ended, and the host with it. This is the last event.
@@ -160,7 +160,7 @@ impl<N> Step<N> {
 /// A change of a znode that a recipe watched and waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wake {
-    /// What happened to the znode.
+    /// The kind of change to the znode.
     pub kind: EventType,
     /// The transaction, from servers since 3.9; otherwise −1.
     pub zxid: Zxid,

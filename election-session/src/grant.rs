@@ -5,10 +5,10 @@ use alloc::boxed::Box;
 use election_core::{Hold, Token};
 use zk_session::{Instant, LeaseOutlook, SessionEnd};
 
-/// What a recipe's user may be told that the recipe holds. The host announces a grant only while
-/// the lease is proved, and can be proved again in time. Before that, another client may hold it
-/// although this recipe was promoted, because the event may have waited while the process was
-/// paused; or the lease would lapse at once.
+/// The host's announcement to a recipe's user that the recipe holds what it stands for, or none yet.
+/// The host announces a grant only while the lease is proved, and can be proved again in time.
+/// Before that, another client may hold it although this recipe was promoted, because the event may
+/// have waited while the process was paused; or the lease would lapse at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Grant {
@@ -86,12 +86,12 @@ pub enum GrantChange {
     Ended {
         /// The token of the grant.
         token: Token,
-        /// What ended it.
+        /// The cause of its end.
         by: GrantEnd,
     },
 }
 
-/// What ended a grant.
+/// The cause of a grant's end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GrantEnd {
     /// A step of the recipe. Its notice, if it has one, says why.

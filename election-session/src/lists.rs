@@ -274,7 +274,7 @@ mod tests {
         Bytes::from(body)
     }
 
-    /// The recipes that a turn serves, and the list that is asked for behind it.
+    /// Returns the recipes that a turn serves, and the list that is asked for behind it.
     fn deliver(lists: &mut Lists) -> (Vec<u64>, Option<ListKey>) {
         let (mut served, mut submitted) = (Vec::new(), None);
         let mut turn = Turn::new();

@@ -34,7 +34,7 @@ impl Chroot {
         &self.0
     }
 
-    /// The path on the server of a znode that the client calls `path`.
+    /// Returns the path on the server of a znode that the client calls `path`.
     #[inline]
     pub fn enter<'a>(&'a self, path: &'a str) -> Cow<'a, str> {
         match (self.0.as_str(), path) {

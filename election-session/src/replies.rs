@@ -186,7 +186,7 @@ fn decode<'a, D: Decode<'a>>(body: &'a Bytes) -> Result<D, Failure> {
     D::decode_prefix(body).map_err(|_| Failure::Unreadable)
 }
 
-/// The last part of a path.
+/// Returns the last part of a path.
 fn name_of(path: &str) -> &str {
     path.rsplit_once('/').map_or(path, |(_, name)| name)
 }

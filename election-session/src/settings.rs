@@ -16,7 +16,7 @@ pub struct Settings {
     pub session: Config,
     /// The identities to present on each connection, in this order.
     pub identities: Vec<Identity>,
-    /// What happens when the session expires.
+    /// The reaction to the expiry of the session.
     pub on_expiry: OnExpiry,
     /// How often recipes look whether an event was lost. By default it is ten session timeouts, and
     /// a minute at least. The moments are drawn at random around it.
@@ -69,7 +69,7 @@ pub enum KeepReady {
     Always,
 }
 
-/// What happens when a session expires.
+/// The reaction to the expiry of a session.
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -86,11 +86,11 @@ pub enum OnExpiry {
 pub struct Resumption {
     /// The ticket from [`RecipeHost::detach`](crate::RecipeHost::detach) there.
     pub ticket: SessionTicket,
-    /// What happens if the session is gone.
+    /// The reaction if the session is gone.
     pub if_gone: IfGone,
 }
 
-/// What happens if the session to continue is gone.
+/// The reaction if the session to continue is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum IfGone {
     /// The client ends.

@@ -134,7 +134,7 @@ pub enum Role<I = Instant> {
     /// can be relied on; with [`LeaseOutlook::RoundTripTooLong`] that is never, as long as answers
     /// take that long.
     AwaitingLease {
-        /// What the lease waits for.
+        /// The prospect of the lease: in force, or waiting for something.
         outlook: LeaseOutlook,
     },
     /// It leads. It may act while the lease deadline lies ahead, so it has to ask the clock.

@@ -9,11 +9,11 @@ use crate::event::RecipeEnd;
 use crate::grant::Grant;
 use crate::site::Site;
 
-/// What the host knows of a recipe.
+/// A recipe, as the host knows it.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct View<'h> {
-    /// What its user may be told that it holds.
+    /// The host's announcement to its user that it holds what it stands for, or none yet.
     pub grant: &'h Grant,
     /// The session that it stands in, or stood in last.
     pub session: Option<SessionId>,

@@ -1,6 +1,6 @@
 //! A service that follows a value in a znode: it reads it, watches it, and reads it again after
-//! every change, and whenever there may have been one that nobody reported. Lost connections and
-//! expired sessions pass by it.
+//! every change, and whenever it may have missed one. Lost connections and expired sessions pass by
+//! it.
 //!
 //! Usage: `config_watcher [SERVERS]`. Without servers it runs one in this process, and breaks the
 //! connection and ends the session too.
@@ -130,7 +130,7 @@ async fn write(client: &Client, data: &'static str) -> Result<(), election_tokio
     }
 }
 
-/// What a service would do with its configuration; this one waits for a value, and shows each.
+/// Waits for a value, and shows each one; a service would configure itself by it.
 async fn wait_for(
     value: &mut watch::Receiver<Value>,
     wanted: Option<&str>,
@@ -148,7 +148,7 @@ async fn wait_for(
     }
 }
 
-/// The servers that the first argument names, or one in this process.
+/// Returns the servers that the first argument names, or one in this process.
 async fn servers() -> io::Result<(String, Option<Server>)> {
     if let Some(servers) = std::env::args().nth(1) {
         return Ok((servers, None));

@@ -28,7 +28,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     write(&old, "written by the first").await?;
     show(&operator).await?;
 
-    // Prepared while it leads, and sent too late. What a paused process does.
+    // Prepared while it leads, and sent too late, as a paused process sends it.
     let late = old.transaction().set_data(LEDGER, "written too late", Version::ANY);
 
     let mut heir = second.election(ELECTION).data("second").nominate()?;
@@ -73,7 +73,7 @@ async fn show(client: &Client) -> Result<(), election_tokio::Error> {
     Ok(())
 }
 
-/// The servers that the first argument names, or one in this process.
+/// Returns the servers that the first argument names, or one in this process.
 async fn servers() -> io::Result<(String, Option<Server>)> {
     if let Some(servers) = std::env::args().nth(1) {
         return Ok((servers, None));

@@ -39,7 +39,7 @@ async fn take_turns(servers: &str) -> Result<(), Box<dyn Error>> {
     let attempt = other.lock(LOCK).try_lock().await?;
     println!("the second client tries, and has it: {}", attempt.is_some());
 
-    // Prepared while the lock is held, and sent too late. What a paused process does.
+    // Prepared while the lock is held, and sent too late, as a paused process sends it.
     let late = first.transaction().set_data(LEDGER, "written too late", Version::ANY);
     let lock = other.lock(LOCK).data("second");
     let (released, second) = tokio::join!(first.release(), lock.lock());

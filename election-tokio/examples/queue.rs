@@ -1,4 +1,4 @@
-//! Jobs that are put into a queue, and done at least once by whichever worker claims them.
+//! Puts jobs into a queue; the worker that claims one does it, and each is done at least once.
 //!
 //! Usage: `queue [SERVERS [NAME SECONDS]]`. Without servers it runs one in this process. With a name, it
 //! claims a job and works at it for so long: to be started several times at once, and killed.

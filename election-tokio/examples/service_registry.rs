@@ -1,6 +1,7 @@
 //! A registry of services: each instance registers itself by an ephemeral znode that holds its
 //! address, and others keep the list of those that live by one watch on the whole tree. An instance
-//! whose session expired registers again; a list that may have missed something is read again.
+//! registers again after its session has expired, and readers read the list again when they may
+//! have missed a change.
 //!
 //! Usage: `service_registry [SERVERS]`. Without servers it runs one in this process, and ends the
 //! session of an instance too.
@@ -114,7 +115,7 @@ async fn stay_registered(
                 Ok(()) => {
                     println!("instance {name} is registered");
                     registered = Some(session);
-                    // Nobody has to listen.
+                    // No task has to listen.
                     let _ = sessions.send(session);
                 }
                 Err(error) if passes_by_itself(&error) => {}
@@ -141,7 +142,7 @@ async fn register(
             Err(error) => return Err(error),
         }
         match client.exists(&path).await? {
-            // Created by a request whose answer was lost.
+            // A request with a lost answer has created it.
             Some(stat) if stat.ephemeral_owner == session => return Ok(()),
             // Left over from the session before: it would go when that one is expired.
             Some(_) => match client.delete(&path, Version::ANY).await {
@@ -205,12 +206,12 @@ async fn instances(client: &Client) -> Result<Instances, election_tokio::Error> 
     Ok(instances)
 }
 
-/// The connection comes back by itself, if need be with another session.
+/// Whether the error passes by itself: the connection comes back, if need be with another session.
 fn passes_by_itself(error: &election_tokio::Error) -> bool {
     matches!(error.kind(), ErrorKind::ConnectionLoss | ErrorKind::NotConnected)
 }
 
-/// What a caller would do with the list; this one waits for these names, and shows the addresses.
+/// Waits for these names, and shows the addresses; a caller would use the list.
 async fn wait_for(
     list: &mut watch::Receiver<Instances>,
     wanted: &[&str],
@@ -221,7 +222,7 @@ async fn wait_for(
     Ok(())
 }
 
-/// The servers that the first argument names, or one in this process.
+/// Returns the servers that the first argument names, or one in this process.
 async fn servers() -> io::Result<(String, Option<Server>)> {
     if let Some(servers) = std::env::args().nth(1) {
         return Ok((servers, None));

@@ -1,4 +1,4 @@
-//! Connects by Kerberos and prints who the server takes this client for.
+//! Connects by Kerberos and prints the identity that the server gives this client.
 //!
 //! `cargo run --features sasl-gssapi --example who_am_i_by_kerberos -- zk1:2181 [SERVER-PRINCIPAL]`
 

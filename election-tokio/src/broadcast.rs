@@ -169,7 +169,8 @@ impl<T: Clone> Receiver<T> {
         Poll::Pending
     }
 
-    /// Cancel safe: a value is seen only when it is returned, and no waker stays behind.
+    /// Waits for the next value. Cancel safe: a value is seen only when it is returned, and no
+    /// waker stays behind.
     pub(crate) async fn next(&mut self) -> Option<T> {
         let waiting = Waiting(self);
         poll_fn(|cx| waiting.0.poll_next(cx)).await

@@ -73,7 +73,7 @@ impl Clock {
         self.0.seen_micros.load(Ordering::Relaxed) != reading.slept_micros
     }
 
-    /// How long after the start the moment of tokio's clock is, by that clock alone.
+    /// Returns the time from the start to this moment of tokio's clock, by that clock alone.
     pub(crate) fn awake(&self, at: Instant) -> Duration {
         at.saturating_duration_since(self.0.origin)
     }
@@ -122,7 +122,8 @@ fn slept_since_boot() -> Duration {
     Duration::from_nanos(u64::try_from(nanos).unwrap_or(0))
 }
 
-/// On other systems tokio's clock is the best without `unsafe`: on Windows it goes on during sleep.
+/// Returns zero. On other systems tokio's clock is the best without `unsafe`: on Windows it goes on
+/// during sleep.
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 fn slept_since_boot() -> Duration {
     Duration::ZERO

@@ -101,7 +101,7 @@ pub enum ElectionError {
     InvalidPath {
         /// The path.
         path: String,
-        /// What is wrong with it.
+        /// The fault in the path.
         #[source]
         error: PathError,
     },

@@ -67,7 +67,7 @@ pub enum ErrorKind {
     /// The connection was lost before the reply: the operation may or may not have happened.
     #[error("connection lost: it may or may not have happened")]
     ConnectionLoss,
-    /// There was no connection: the operation did not happen.
+    /// The client was not connected: the operation did not happen.
     #[error("not connected: it did not happen")]
     NotConnected,
     /// The client is closed: the operation did not happen.

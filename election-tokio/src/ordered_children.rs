@@ -24,7 +24,7 @@ pub(crate) struct OrderedChildren<X> {
 pub(crate) struct OrderedChild<X> {
     pub(crate) name: String,
     pub(crate) sequence: Sequence,
-    /// What its name says besides its number.
+    /// The parts of its name besides its number.
     pub(crate) said: X,
     pub(crate) data: Bytes,
     pub(crate) stat: Stat,

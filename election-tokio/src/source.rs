@@ -14,7 +14,7 @@ pub use file::ServerFile;
 pub use srv::SrvRecords;
 pub use zk_session::{ConnectString, ConnectStringError, ServerAddress};
 
-/// What [`ServerSource::servers`] returns.
+/// The future of [`ServerSource::servers`].
 pub type Locating<'a> = Pin<Box<dyn Future<Output = io::Result<Vec<ServerAddress>>> + Send + 'a>>;
 
 /// Tells a client the present servers.
@@ -60,7 +60,7 @@ where
     SourceFn { ask }
 }
 
-/// What [`source_fn`] returns.
+/// The source of [`source_fn`].
 pub struct SourceFn<F> {
     ask: F,
 }

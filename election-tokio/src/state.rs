@@ -40,7 +40,7 @@ pub enum ConnectionState {
     },
     /// The session is over, and a new one is being made.
     Expired {
-        /// What shows it.
+        /// The proof of that.
         expiry: Expiry,
     },
     /// The client has ended.

@@ -16,7 +16,7 @@ pub trait Transport: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Transport for T {}
 
-/// What [`Connector::connect`] returns.
+/// The future of [`Connector::connect`].
 pub type Connecting<'a> = Pin<Box<dyn Future<Output = io::Result<Box<dyn Transport>>> + Send + 'a>>;
 
 /// Opens transports. The client drops the future when the session gives the attempt up.

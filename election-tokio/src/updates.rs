@@ -155,7 +155,7 @@ mod tests {
         assert_eq!(collected.await.unwrap(), [2, 4]);
     }
 
-    /// Nor does a call in between, nor a poll without a result.
+    /// A call in between loses no update, nor does a poll without a result.
     #[test]
     fn a_stream_yields_no_value_twice() {
         let mut cx = Context::from_waker(Waker::noop());

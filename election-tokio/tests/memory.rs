@@ -1,5 +1,5 @@
-//! What clients and nominations hold in memory: the bytes that this thread has allocated and not freed, divided
-//! by their number. The server runs on another thread, whose bytes are not counted.
+//! The memory of clients and nominations: the bytes that this thread has allocated and not freed, divided by their
+//! number. The server runs on another thread, whose bytes are not counted.
 #![forbid(unsafe_code)]
 
 use core::error::Error;
@@ -19,7 +19,7 @@ type Outcome<T> = Result<T, Box<dyn Error>>;
 
 const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// A server on a thread of its own, which ends with the process.
+/// Starts a server on a thread of its own, which ends with the process.
 fn server() -> Outcome<String> {
     let (sender, address) = mpsc::channel();
     thread::spawn(move || {
@@ -39,7 +39,7 @@ fn runtime() -> Outcome<Runtime> {
     Ok(Builder::new_current_thread().enable_all().build()?)
 }
 
-/// What comes of `work`, and the bytes that are held when it is done and were not before.
+/// Returns the result of `work`, and the bytes that it has allocated and not freed.
 fn held<T>(runtime: &Runtime, work: impl Future<Output = Outcome<T>>) -> Outcome<(T, i64)> {
     let mut made = None;
     let counted = measure(|| made = Some(runtime.block_on(work)));

@@ -1,4 +1,4 @@
-//! What the server costs: `cargo bench -p zk-embedded`. Prints figures, asserts nothing.
+//! The server's costs: `cargo bench -p zk-embedded`. Prints figures, asserts nothing.
 
 use core::error::Error;
 use core::time::Duration;
@@ -36,7 +36,7 @@ fn main() -> Outcome<()> {
     Ok(())
 }
 
-/// One thread serves, as on one core.
+/// Starts a server on one thread, as on one core.
 fn start() -> Outcome<(Runtime, Server, Duration)> {
     let begin = Instant::now();
     let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
@@ -105,7 +105,7 @@ fn frame(header: &impl Encode, body: &impl Encode) -> Outcome<BytesMut> {
     Ok(bytes)
 }
 
-/// Memory of this process; 0 where the system does not tell.
+/// Returns the memory of this process; 0 where the system does not tell.
 fn resident_kib() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));

@@ -72,7 +72,7 @@ impl Identities {
     }
 }
 
-/// What an entry of an access list grants permissions to.
+/// The subject to which an entry of an access list grants permissions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Grantee {
     Anyone,

@@ -20,7 +20,7 @@ pub struct Config {
     /// The bounds for the session timeout that a client asks for (`minSessionTimeout`,
     /// `maxSessionTimeout`).
     pub session_timeouts: RangeInclusive<Duration>,
-    /// What the wall clock shows at [`Instant::ORIGIN`](crate::Instant::ORIGIN). The times in
+    /// The time of the wall clock at [`Instant::ORIGIN`](crate::Instant::ORIGIN). The times in
     /// znodes count on from there.
     pub wall_clock_at_origin: Timestamp,
     /// Where session ids begin. Servers with different seeds give out different ids, so a client of
@@ -45,7 +45,7 @@ pub struct Config {
     pub limits: Limits,
     /// How long the server takes to end a session that is due.
     pub expiry_pace: ExpiryPace,
-    /// What happens at the end of the sequence numbers.
+    /// The server's reaction at the end of the sequence numbers.
     pub counter_end: CounterEnd,
     /// Znodes that exist when the server starts.
     pub first_znodes: FirstZnodes,
@@ -123,7 +123,7 @@ pub enum Throttling {
     On,
 }
 
-/// What follows the sequence number 2147483647.
+/// The server's reaction after the sequence number 2147483647.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CounterEnd {
     /// The stored number stays there, so the server gives it out again and again. Operations of one

@@ -1,10 +1,10 @@
-//! What ends a znode's life.
+//! The end of a znode's life.
 
 use core::time::Duration;
 
 use zk_jute::SessionId;
 
-/// What ends a znode's life, besides a `delete`.
+/// The event that ends a znode's life, besides a `delete`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lifetime {
     /// Nothing.

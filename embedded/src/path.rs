@@ -41,7 +41,7 @@ pub(crate) fn is_valid(path: &str) -> bool {
     below_root.split('/').all(is_valid_name)
 }
 
-/// The check that every write makes before any look-up.
+/// Whether the path passes the check that every write makes before any look-up.
 pub(crate) fn is_plausible(path: &str) -> bool {
     path.contains('/') && !path.contains('\0')
 }

@@ -62,7 +62,7 @@ pub(crate) fn prepare_beside(
     Txn { at, session: request.session, body }
 }
 
-/// What the checks depend on besides the database.
+/// The facts that the checks depend on, besides the database.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rules {
     pub(crate) extended_types: ExtendedTypes,

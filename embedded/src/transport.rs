@@ -1,4 +1,4 @@
-//! What the core tells a driver about a client's transport.
+//! The core's instructions to a driver about a client's transport.
 
 /// The number of a connection; a replica never uses one twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

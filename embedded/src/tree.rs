@@ -44,7 +44,7 @@ fn overhead(path: &str, access: &AccessList) -> usize {
 }
 
 impl Tree {
-    /// The znodes that every server begins with.
+    /// Makes a tree with the znodes that every server begins with.
     pub(crate) fn new(counter_end: CounterEnd) -> Self {
         let mut tree = Self {
             znodes: BTreeMap::new(),
@@ -99,12 +99,12 @@ impl Tree {
         self.znodes.iter().map(|(path, znode)| (&**path, znode))
     }
 
-    /// Number of all descendants.
+    /// Returns the number of all descendants.
     pub(crate) fn count_below(&self, path: &str) -> usize {
         self.below(path).count()
     }
 
-    /// All descendants with their paths.
+    /// Returns all descendants with their paths.
     fn below(&self, path: &str) -> impl Iterator<Item = (&str, &Znode)> {
         let below = path::join(path::stored(path), "");
         self.znodes
@@ -113,18 +113,18 @@ impl Tree {
             .take_while(move |(path, _)| path.starts_with(&below))
     }
 
-    /// The paths of a session's ephemeral znodes.
+    /// Returns the paths of a session's ephemeral znodes.
     pub(crate) fn ephemerals_of(&self, session: SessionId) -> impl Iterator<Item = &str> {
         let paths = self.ephemerals.get(&session);
         paths.into_iter().flatten().map(String::as_str)
     }
 
-    /// Number of all ephemeral znodes.
+    /// Returns the number of all ephemeral znodes.
     pub(crate) fn count_ephemerals(&self) -> usize {
         self.ephemerals.values().map(BTreeSet::len).sum()
     }
 
-    /// The znodes that have to be deleted now.
+    /// Returns the znodes that have to be deleted now.
     pub(crate) fn reapable(&self, now: Timestamp) -> impl Iterator<Item = &str> {
         let is_reapable = move |path: &&str| self.get(path).is_some_and(|z| z.is_reapable(now));
         self.reaped.iter().map(String::as_str).filter(is_reapable)
@@ -140,12 +140,12 @@ impl Tree {
         self.data_bytes
     }
 
-    /// About how many bytes of memory all znodes take.
+    /// Returns the approximate number of bytes of memory that all znodes take.
     pub(crate) fn bytes(&self) -> usize {
         self.data_bytes + self.overhead_bytes
     }
 
-    /// About how many bytes a znode takes.
+    /// Returns the approximate number of bytes that a znode takes.
     pub(crate) fn weight(path: &str, data: Option<&Bytes>, access: &AccessList) -> usize {
         path.len() + data.map_or(0, Bytes::len) + overhead(path, access)
     }

@@ -17,7 +17,7 @@ use crate::time::Timestamp;
 pub struct Moment {
     /// The transaction's number.
     pub zxid: Zxid,
-    /// What goes into [`Stat::ctime`] and [`Stat::mtime`].
+    /// The time that goes into [`Stat::ctime`] and [`Stat::mtime`].
     pub time: Timestamp,
 }
 
@@ -29,11 +29,11 @@ pub struct Txn {
     pub at: Moment,
     /// The session that asked for it; [`SessionId::NONE`] for the deletion of containers.
     pub session: SessionId,
-    /// What it does.
+    /// The change that it makes.
     pub body: TxnBody,
 }
 
-/// What a transaction does.
+/// The change that a transaction makes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TxnBody {
     /// The session begins.
@@ -60,7 +60,7 @@ pub enum TxnOperation {
         data: Option<Bytes>,
         /// The access list, resolved.
         access: AccessList,
-        /// What ends the znode's life.
+        /// The event that ends the znode's life.
         lifetime: Lifetime,
     },
     /// A znode is deleted.

@@ -25,7 +25,7 @@ pub struct WriteRequest {
     pub session: SessionId,
     /// The identities of its connection.
     pub identities: Identities,
-    /// What it asks for.
+    /// The change that it asks for.
     pub write: Write,
 }
 
@@ -94,7 +94,7 @@ pub struct Create {
     pub access: Result<AccessList, InvalidAcl>,
     /// Whether the server appends a sequence number.
     pub naming: Naming,
-    /// What is to end the znode's life.
+    /// The event that is to end the znode's life.
     pub lifetime: Result<RequestedLifetime, LifetimeError>,
 }
 
@@ -107,7 +107,7 @@ pub enum Naming {
     Sequential,
 }
 
-/// What is to end the life of a new znode.
+/// The event that is to end the life of a new znode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RequestedLifetime {
     /// Nothing.
@@ -220,7 +220,7 @@ fn fits_into_multi(
     }
 }
 
-/// What the opcode of a create says, besides the mode.
+/// The facts that the opcode of a create tells, besides the mode.
 #[derive(Clone, Copy)]
 enum Kind {
     Plain,

@@ -102,7 +102,7 @@ async fn leadership_goes_from_nominee_to_nominee() -> Outcome {
     Ok(())
 }
 
-/// A leader on a client of its own.
+/// Returns a leader on a client of its own.
 async fn leader(
     server: &Server,
 ) -> Result<(Client, Nomination, Leadership), Box<dyn Error + Send + Sync>> {

@@ -254,7 +254,7 @@ async fn one_connection_too_many_is_closed() -> Outcome {
     };
     timeout(BOUND, again).await?;
     drop(server);
-    // What was refused in between comes first.
+    // The refusals in between come first.
     let ended = async { while refusals.next().await.is_some() {} };
     timeout(BOUND, ended).await?;
     Ok(())

@@ -1,5 +1,5 @@
-//! What a session and a znode take in memory: the bytes that the server's thread has allocated and not freed,
-//! divided by their number. The clients run on another thread, whose bytes are not counted.
+//! The memory of a session and of a znode: the bytes that the server's thread has allocated and not freed, divided by
+//! their number. The clients run on another thread, whose bytes are not counted.
 #![forbid(unsafe_code)]
 
 use core::error::Error;

@@ -1,5 +1,5 @@
-//! A byte stream, split into frames; each payload is read as everything that it could be, in
-//! both directions. What is read has to survive being written and read again.
+//! Splits a byte stream into frames, and reads each payload as every record that it could be, in
+//! both directions. Each record that can be read has to survive being written and read again.
 
 #![no_main]
 #![forbid(unsafe_code)]
@@ -34,7 +34,7 @@ fuzz_target!(|stream: &[u8]| {
     }
 });
 
-/// The first frame's payload, and what stands behind the frame.
+/// Splits off the first frame: its payload, and the bytes behind the frame.
 fn split_frame(input: &[u8]) -> Option<(&[u8], &[u8])> {
     match frame_len(input, DEFAULT_MAX_FRAME) {
         Ok(Some(length)) => {
@@ -103,7 +103,7 @@ fn read_as_request(payload: &[u8]) {
     }
 }
 
-/// A reply does not say what it answers, so a notification aside it may be any of them.
+/// Reads the payload as any reply: a reply does not say what it answers, a notification aside.
 fn read_as_reply(payload: &[u8]) {
     let Some((header, body)) = split_header::<ReplyHeader>(payload) else {
         return;

@@ -1,6 +1,6 @@
-//! The election machine, fed any events in any order: answers to what was asked and to what was
-//! not, names that are none, watches that fire for nobody. It never panics, it asks for one thing
-//! at a time, and it ends once.
+//! The election machine, fed any events in any order: answers to requests that it made and that it
+//! did not, names that are none, watches that fire although it has set none. It never panics, it
+//! asks for one thing at a time, and it ends once.
 
 #![no_main]
 #![forbid(unsafe_code)]
@@ -34,7 +34,7 @@ enum Step {
     Look,
     Deadline,
     Withdraw,
-    /// What the last command, or an earlier one, asked for.
+    /// Answers the last command, or an earlier one.
     Answer {
         age: u8,
         answer: Answer,
@@ -128,7 +128,7 @@ fn id(nominee: u8) -> NomineeId {
     NomineeId::from_bytes([nominee; 16])
 }
 
-/// What has been asked for so far, and how often the end was told.
+/// The requests so far, and how often the end was told.
 #[derive(Default)]
 struct Record {
     link: Link,

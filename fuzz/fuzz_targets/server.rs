@@ -148,7 +148,7 @@ impl World {
         all
     }
 
-    /// Somebody else can still begin a session.
+    /// Asserts that another client can still begin a session.
     fn answers(&mut self) {
         for connection in core::mem::take(&mut self.connections) {
             self.server.close(connection);
@@ -166,7 +166,7 @@ fn framed(payload: &[u8]) -> Vec<u8> {
     [&length.to_be_bytes(), payload].concat()
 }
 
-/// Every znode has its parent, and an ephemeral one its session.
+/// Asserts that every znode has its parent, and an ephemeral one its session.
 fn check(database: &Database) {
     for (path, znode) in database.znodes() {
         if let Some((parent, name)) = path.rsplit_once('/').filter(|(_, name)| !name.is_empty()) {

@@ -1,4 +1,4 @@
-//! What the targets share.
+//! The parts that the targets share.
 
 #![forbid(unsafe_code)]
 
@@ -18,7 +18,7 @@ impl<'a> Arbitrary<'a> for Blob {
     }
 }
 
-/// Text, in the same form; what is not UTF-8 is replaced.
+/// Text, in the same form, with bytes replaced that are no UTF-8.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Text(pub String);
 

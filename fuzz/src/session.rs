@@ -1,4 +1,4 @@
-//! What the fuzzer decides about a session, alone or below a host.
+//! The fuzzer's decisions about a session, alone or below a host.
 
 use core::num::NonZeroUsize;
 
@@ -22,7 +22,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// A configuration for so many servers.
+    /// Returns a configuration for so many servers.
     pub fn config(&self, servers: NonZeroUsize) -> Config {
         let mut config = Config::new(servers);
         config.grade = match self.grade % 3 {
@@ -43,7 +43,7 @@ impl Options {
     }
 }
 
-/// A few servers, and one at least.
+/// Returns the number of servers: a few, and one at least.
 pub fn servers(count: u8) -> NonZeroUsize {
     NonZeroUsize::MIN.saturating_add(usize::from(count % 4))
 }
@@ -57,7 +57,7 @@ pub enum Code {
 }
 
 impl Code {
-    /// The code; `telling` has those that mean something.
+    /// Returns the code; `telling` has those that mean something.
     pub fn error(&self, telling: &[ErrorCode]) -> ErrorCode {
         match *self {
             Self::Ok => ErrorCode::OK,
@@ -75,7 +75,7 @@ pub enum Path {
 }
 
 impl Path {
-    /// The path; `known` has the few.
+    /// Returns the path; `known` has the few.
     pub fn among<'a>(&'a self, known: &[&'static str]) -> &'a str {
         match self {
             Self::Known(number) => known[usize::from(*number) % known.len()],
@@ -84,7 +84,7 @@ impl Path {
     }
 }
 
-/// A read of this kind, which leaves a watch.
+/// Returns a read of this kind, which leaves a watch.
 pub fn watching(path: &str, kind: u8) -> Watching<'_> {
     match kind % 3 {
         0 => Watching::Exists(path),
@@ -93,12 +93,12 @@ pub fn watching(path: &str, kind: u8) -> Watching<'_> {
     }
 }
 
-/// The mode of a watch that stays.
+/// Returns the mode of a watch that stays.
 pub const fn mode(recursive: bool) -> WatchMode {
     if recursive { WatchMode::PersistentRecursive } else { WatchMode::Persistent }
 }
 
-/// The word of a mechanism of SASL.
+/// Returns the word of a mechanism of SASL.
 pub const fn mechanism(answer: u8, token: &[u8]) -> SaslAnswer<'_> {
     match answer % 8 {
         0..3 => SaslAnswer::Token(token),
@@ -108,7 +108,7 @@ pub const fn mechanism(answer: u8, token: &[u8]) -> SaslAnswer<'_> {
     }
 }
 
-/// A frame: a record, and bytes behind it.
+/// Returns a frame: a record, and bytes behind it.
 pub fn encoded(record: &impl Encode, body: &[u8]) -> Bytes {
     let mut frame = BytesMut::new();
     record.encode(&mut frame);

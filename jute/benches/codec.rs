@@ -1,4 +1,4 @@
-//! What the codec costs. How to run: `benches/README.md`.
+//! The codec's costs. How to run: `benches/README.md`.
 
 use core::fmt::Write as _;
 
@@ -86,8 +86,8 @@ const CONNECTED: ConnectResponse<'_> = ConnectResponse {
     read_only: Some(false),
 };
 
-/// The frame of a reply to `getChildren2`: candidates named as Curator names them, in no order,
-/// with the one to find in the middle.
+/// Returns the frame of a reply to `getChildren2`: candidates named as Curator names them, in no
+/// order, with the one to find in the middle.
 fn children() -> BytesMut {
     let mut random = 0x9e37_79b9_7f4a_7c15_u64;
     let mut next = || {
@@ -119,7 +119,7 @@ fn frame(header: &impl Encode, body: &impl Encode) -> BytesMut {
     output
 }
 
-/// Frame, header and body, as a session reads them.
+/// Reads a frame, its header and its body, as a session does.
 fn read<'a, H: Decode<'a>, B: Decode<'a>>(input: &'a [u8]) -> Result<(H, B), DecodeError> {
     let length = frame_len(input, DEFAULT_MAX_FRAME).expect("below the limit");
     let length = length.expect("a whole frame");
@@ -141,7 +141,7 @@ fn children_10000_decode(bencher: Bencher<'_, '_>) {
     );
 }
 
-/// What a follower does with a listing: decode it, look at every name, find the own one.
+/// A follower's work on a listing: decode it, look at every name, find the own one.
 #[divan::bench]
 fn children_10000_decode_and_find_one(bencher: Bencher<'_, '_>) {
     let frame = children();

@@ -101,7 +101,7 @@ impl FrameSplitter {
         input: &mut BytesMut,
         limit: usize,
     ) -> Result<Option<Frames>, FrameError> {
-        // What a driver finds after each read: all was taken.
+        // The case after most reads: the driver has taken every frame.
         if input.is_empty() {
             return Ok(None);
         }

@@ -25,7 +25,7 @@ fn refuses<'a, T: Decode<'a> + PartialEq + Debug>(
     assert_eq!(T::decode_exact(input), Err(DecodeError { kind, offset }));
 }
 
-/// A length, and the five bytes `/demo` behind it.
+/// Returns a length, and the five bytes `/demo` behind it.
 fn demo(length: i32) -> Vec<u8> {
     [&length.to_be_bytes()[..], b"/demo"].concat()
 }
@@ -198,7 +198,7 @@ fn a_frame_is_measured_before_it_is_there() {
         let negative = Err(FrameError::Negative(length));
         assert_eq!(frame_len(&length.to_be_bytes(), usize::MAX), negative);
     }
-    // What an HTTP server would say.
+    // The first bytes of an HTTP server.
     assert_eq!(frame_len(b"HTTP", 10), too_long(0x4854_5450, 10));
 }
 

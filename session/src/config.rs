@@ -19,7 +19,7 @@ pub struct Config {
     pub session_timeout: Duration,
     /// How long to wait between attempts to connect.
     pub backoff: Backoff,
-    /// What happens to requests that are submitted without a connection.
+    /// The treatment of requests that are submitted without a connection.
     pub while_disconnected: WhileDisconnected,
     /// Whether the session accepts a server that is cut off from its ensemble.
     pub read_only_servers: ReadOnlyServers,
@@ -54,7 +54,7 @@ impl Config {
     }
 }
 
-/// What happens to a request that is submitted without a connection.
+/// The treatment of a request that is submitted without a connection.
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

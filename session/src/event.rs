@@ -92,7 +92,7 @@ pub enum Event<R, W> {
     Fired {
         /// The tag of the watch.
         watcher: W,
-        /// What happened to the znode.
+        /// The kind of change to the znode.
         kind: EventType,
         /// The transaction, from servers since 3.9; otherwise −1.
         zxid: Zxid,
@@ -111,7 +111,7 @@ pub enum Event<R, W> {
         watcher: W,
         /// The path of the znode: that of the watch, or of a descendant if the watch is recursive.
         path: Arc<str>,
-        /// What happened to the znode.
+        /// The kind of change to the znode.
         kind: EventType,
         /// The transaction, from servers since 3.9; otherwise −1.
         zxid: Zxid,
@@ -174,7 +174,7 @@ pub enum Failure {
 /// Why a request was not accepted. It is not sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum SubmitError {
-    /// There is no connection, and the session is configured to refuse requests then.
+    /// The session has no connection, and is configured to refuse requests then.
     #[error("not connected: the request was not sent")]
     NotConnected,
     /// Too many requests or bytes wait. Try again after an answer.
@@ -323,7 +323,7 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// What shows that a session has expired.
+/// The proof that a session has expired.
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]

@@ -219,7 +219,7 @@ impl Lease {
     ) -> Followup {
         let round_trip = now.saturating_since(sent_at);
         match (self.grade, kind) {
-            // What a leader's lease takes is a commit.
+            // A leader's lease needs a commit.
             (LeaseGrade::Quorum, HeartbeatKind::Sync) => {
                 self.round_trips.note_confirmation(round_trip);
             }
@@ -293,9 +293,10 @@ impl Lease {
     /// Returns when the next heartbeat is due, after one that was answered with success: as soon as
     /// it can prove more than that one, or settle a tentative proof.
     ///
-    /// A heartbeat that only settles must be answered before the next proof is due. There is one
-    /// heartbeat at a time, so otherwise that proof would come late, and at long round trips the
-    /// lease would lapse, settle and lapse for ever. The heartbeat that proves settles, too.
+    /// A heartbeat that only settles must be answered before the next proof is due. The session
+    /// sends one heartbeat at a time, so otherwise that proof would come late, and at long round
+    /// trips the lease would lapse, settle and lapse for ever. The heartbeat that proves settles,
+    /// too.
     pub(crate) fn next_heartbeat(&self, now: Instant) -> Instant {
         let due = self.evidence.due_at(self.pace).unwrap_or(now).max(now);
         let settles_at = self.settles_at().map(|settles_at| settles_at.max(now));

@@ -24,12 +24,12 @@ enum Content {
 }
 
 impl Outbox {
-    /// The lane in which frames keep their order.
+    /// Returns the lane in which frames keep their order.
     pub(crate) fn ordinary(&mut self) -> &mut BytesMut {
         &mut self.ordinary
     }
 
-    /// The same lane, for a frame with a password, credential or token.
+    /// Returns the same lane, for a frame with a password, credential or token.
     pub(crate) fn confidential(&mut self) -> &mut BytesMut {
         self.content = Content::Confidential;
         &mut self.ordinary

@@ -222,7 +222,7 @@ const SIGN: u64 = 0x80;
 /// Padding behind the last byte; it is never a fault.
 const PADDING: u64 = every(b'a');
 
-/// This byte in each byte of a word.
+/// Returns this byte in each byte of a word.
 const fn every(byte: u8) -> u64 {
     u64::from_ne_bytes([byte; 8])
 }

@@ -152,7 +152,7 @@ impl<R, W: Clone> Session<R, W> {
         }
     }
 
-    /// A frame where no connection is established.
+    /// Handles a frame where no connection is established.
     #[cold]
     fn handle_early_frame(&mut self, now: Instant, frame: Frame) {
         match (self.state, frame) {

@@ -58,7 +58,8 @@ fn pages(top: &Path) -> Result<Vec<PathBuf>, Box<dyn Error>> {
     Ok(pages)
 }
 
-/// A module with the program as it is, but for the servers and the files, and a test that runs it.
+/// Returns a module with the program as it is, but for the servers and the files, and a test that
+/// runs it.
 fn test_of(page: &Path, block: &blocks::Block) -> Result<String, Box<dyn Error>> {
     let place = format!("{}:{}", page.display(), block.line);
     let module: String =

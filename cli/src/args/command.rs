@@ -23,7 +23,7 @@ pub(crate) struct CommandArgs {
     /// How long COMMAND may take to end after SIGTERM, within the lease deadline.
     #[arg(long, value_name = "TIME", default_value = "5s")]
     pub(crate) grace: humantime::Duration,
-    /// What happens to COMMAND when the connection is lost: the session may go on when it is back.
+    /// The policy for COMMAND when the connection is lost: the session may go on when it is back.
     #[arg(long, value_name = "POLICY", value_enum, default_value_t = SuspensionPolicy::Stop)]
     pub(crate) while_suspended: SuspensionPolicy,
     /// Let COMMAND become another user, by sudo, say. zkelect cannot stop such a COMMAND: it may

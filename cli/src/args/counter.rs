@@ -98,7 +98,7 @@ Code 75: the reply was lost, and the number may have been added. It is not added
 pub(crate) struct CounterAddArgs {
     #[command(flatten)]
     pub(crate) counter: OneCounterArgs,
-    /// What to add; it may be negative.
+    /// The number to add; it may be negative.
     #[arg(value_name = "NUMBER", allow_negative_numbers = true)]
     pub(crate) number: i64,
     /// Print a JSON object with `path` and `number`.

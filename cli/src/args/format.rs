@@ -66,7 +66,7 @@ impl FormatName {
     }
 }
 
-/// What contenders contend for.
+/// The kind of thing that contenders contend for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Election,

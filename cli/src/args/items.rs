@@ -24,7 +24,7 @@ pub(crate) struct ForItemArgs {
     wait: Option<Option<humantime::Duration>>,
 }
 
-/// What follows when there is no item.
+/// The reaction to an empty queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ForItem {
     GiveUp,

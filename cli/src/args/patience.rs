@@ -31,7 +31,7 @@ pub(crate) struct Terms {
     pub(crate) in_vain: u8,
 }
 
-/// What follows if others are in the way, or nothing is there to take.
+/// The reaction if others are in the way, or nothing is there to take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WhenBusy {
     Wait,

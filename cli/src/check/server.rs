@@ -28,7 +28,7 @@ pub(super) struct Examined {
     pub(super) findings: Vec<Finding>,
     /// A client with a session, if the server granted one.
     pub(super) client: Option<Client>,
-    /// What the server reports of itself.
+    /// The server's own report.
     pub(super) member: Option<Member>,
 }
 

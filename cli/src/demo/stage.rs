@@ -242,7 +242,7 @@ impl Stage {
     }
 }
 
-/// The number at the end of a candidate's name.
+/// Returns the number at the end of a candidate's name.
 fn sequence(candidate: &CandidateName) -> Sequence {
     candidate.sequence()
 }

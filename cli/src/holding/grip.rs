@@ -92,7 +92,7 @@ impl From<Result<(), ReleaseError>> for Released {
     }
 }
 
-/// What follows when another client asks for it.
+/// The reaction when another client asks for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OnRevokeRequest {
     Ignore,
@@ -271,7 +271,7 @@ impl<G: Guard> Held for Grip<G> {
         }
     }
 
-    /// There are no descriptors for that.
+    /// Does nothing: COMMAND has no descriptor to write such a line to.
     fn heed_line(&mut self, _: String) {}
 
     async fn changed(&mut self) {

@@ -178,7 +178,7 @@ impl Below {
         Ok(None)
     }
 
-    /// `None` if it has gone meanwhile.
+    /// Returns the row of a child; `None` if the child has gone meanwhile.
     async fn row(&self, lookup: &Lookup<'_>, name: &str) -> Result<Option<Row>, Failure> {
         let znode = format!("{}/{name}", self.node);
         let Some((data, stat)) = lookup.data(&znode).await? else { return Ok(None) };

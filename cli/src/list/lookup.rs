@@ -26,7 +26,7 @@ impl Lookup<'_> {
         }
     }
 
-    /// `None` if the child has gone meanwhile.
+    /// Returns the data of a child; `None` if it has gone meanwhile.
     pub(super) async fn data(&self, name: &str) -> Result<Option<(Bytes, Stat)>, Failure> {
         let path = self.path_of(name);
         match self.within(self.client.get_data(&path)).await {
@@ -36,7 +36,7 @@ impl Lookup<'_> {
         }
     }
 
-    /// `None` if the child has gone meanwhile.
+    /// Returns the metadata of a child; `None` if it has gone meanwhile.
     pub(super) async fn stat(&self, name: &str) -> Result<Option<Stat>, Failure> {
         self.within(self.client.exists(&self.path_of(name))).await
     }

@@ -73,7 +73,7 @@ impl Role {
     }
 }
 
-/// What a contender asks for, in words.
+/// The thing that a contender asks for, in words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum AccessName {

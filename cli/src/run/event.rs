@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::event::Event;
 
-/// What happened to the nomination.
+/// A change to the nomination.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub(super) enum ElectionEvent {

@@ -15,7 +15,7 @@ use super::part::Term;
 /// How long to wait after a publication that failed temporarily.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// What follows when a client asks the leader to step down.
+/// The reaction when a client asks the leader to step down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OnStepDownRequest {
     /// COMMAND is stopped, and the nominee stands again behind the others.

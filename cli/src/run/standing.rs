@@ -21,7 +21,7 @@ use crate::event::Recorder;
 use crate::future::now;
 use crate::supervision::{Held, Hold};
 
-/// What the nominee may do now.
+/// The nominee's rights at this moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Standing {
     /// COMMAND must not run.

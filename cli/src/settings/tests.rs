@@ -20,7 +20,7 @@ fn line_of(line: &str, environment: &[(&str, &str)]) -> String {
     settled.arguments.join(" ".as_ref()).into_string().expect("UTF-8")
 }
 
-/// A file with this text, and its path.
+/// Returns a file with this text, and its path.
 fn file(text: &str) -> String {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);

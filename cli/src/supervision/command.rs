@@ -54,7 +54,7 @@ pub(crate) enum Privileges {
     MayGrow,
 }
 
-/// What happens to COMMAND while the connection is lost.
+/// The treatment of COMMAND while the connection is lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WhileSuspended {
     Stop,

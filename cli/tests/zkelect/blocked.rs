@@ -1,4 +1,4 @@
-//! What a participant that may create znodes can put in the way of an election.
+//! Obstacles that a participant with the right to create znodes can put in the way of an election.
 
 use election_tokio::{Client, CreateMode, Version};
 
@@ -22,7 +22,8 @@ async fn a_candidate_that_is_not_ephemeral_is_warned_of_and_waited_for() {
     run.wait_for("elected", 1);
 }
 
-/// As in an election: a contender for a lock tells, without `-v`, what takes a human.
+/// A contender for a lock reports, without `-v`, an obstacle that only a human can remove, as a
+/// nominee does.
 #[tokio::test]
 async fn a_contender_that_is_not_ephemeral_is_warned_of_and_waited_for() {
     let server = Served::start("blocked-lock", &[]);

@@ -17,14 +17,14 @@ fn check(servers: &str, options: &[&str]) -> Output {
     output(&[&["check", "--servers", servers, "--timeout", "5s"], options].concat())
 }
 
-/// What `--json` has, after the exit code is as expected.
+/// Asserts the exit code, and returns the findings of `--json`.
 fn findings(servers: &str, options: &[&str], code: i32) -> Vec<Value> {
     let checked = check(servers, &[&["--json"], options].concat());
     assert_eq!(checked.status.code(), Some(code), "{checked:?}");
     serde_json::from_slice(&checked.stdout).expect("a JSON array")
 }
 
-/// The finding of a step.
+/// Returns the finding of a step.
 fn of<'a>(findings: &'a [Value], step: &str) -> &'a Value {
     let found = findings.iter().find(|finding| finding["step"] == step);
     found.unwrap_or_else(|| panic!("no {step}: {findings:?}"))
@@ -44,7 +44,7 @@ async fn client(servers: &str) -> Client {
     Client::builder(servers).connect().await.expect("a session")
 }
 
-/// All znodes from the root of the client on.
+/// Returns all znodes from the root of the client on.
 async fn tree(client: &Client) -> Vec<String> {
     let (mut all, mut left) = (Vec::new(), vec![String::new()]);
     while let Some(path) = left.pop() {

@@ -10,7 +10,7 @@ use zk_test_kit::wait::{SOON, eventually};
 use crate::served::Served;
 use crate::support::{Folder, finished, servers, text, zkelect};
 
-/// Two resignations and two crashes; gives what it printed.
+/// Runs two resignations and two crashes; returns the output.
 fn demo(options: &[&str]) -> String {
     let child = zkelect()
         .args(["demo", "--rounds", "4", "--nominees", "3"])
@@ -64,7 +64,7 @@ fn the_demo_runs_on_servers_that_it_is_given() {
     assert!(!stdout.contains("embedded"), "{stdout}");
 }
 
-/// What is told is what the servers granted, not what was asked for.
+/// The demo reports the session timeout that the servers granted, not the one that it asked for.
 #[test]
 fn the_demo_tells_the_session_timeout_that_was_granted() {
     let server = Served::start("demo-granted", &["--tick-time", "100ms"]);
@@ -82,7 +82,7 @@ async fn a_demo_that_is_told_to_end_leaves_nothing_behind() {
     told_to_end("demo-told", " leads with ").await;
 }
 
-/// The candidate of who has crashed still stands: its session has yet to expire.
+/// The candidate of a crashed nominee still stands: its session has yet to expire.
 #[tokio::test]
 async fn a_demo_that_is_told_to_end_after_a_crash_leaves_nothing_behind() {
     told_to_end("demo-crashed", " crashes\n").await;

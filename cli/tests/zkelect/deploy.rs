@@ -73,20 +73,21 @@ impl Drop for Service {
     }
 }
 
-/// What an option of these arguments says.
+/// Returns the value of an option among these arguments.
 fn option(arguments: &[String], name: &str) -> String {
     let at = arguments.iter().position(|argument| argument.starts_with(name)).expect(name);
     let glued = arguments[at].strip_prefix(name).and_then(|rest| rest.strip_prefix('='));
     glued.unwrap_or_else(|| &arguments[at + 1]).to_owned()
 }
 
-/// Letting go, and the end of the session, may take five seconds each.
+/// Returns the longest time of an end: the grace, and five seconds each to let go and to end the
+/// session.
 fn longest_end(arguments: &[String]) -> Duration {
     humantime::parse_duration(&option(arguments, "--grace")).expect("a time")
         + Duration::from_secs(10)
 }
 
-/// The value of a setting of a unit, its continued lines in one.
+/// Returns the value of a setting of a unit, its continued lines in one.
 fn setting(unit: &str, name: &str) -> String {
     let unit = unit.replace("\\\n", " ");
     let prefix = format!("{name}=");
@@ -94,7 +95,7 @@ fn setting(unit: &str, name: &str) -> String {
     line.trim().to_owned()
 }
 
-/// What follows the name of the program, with a free port.
+/// Returns the arguments behind the name of the program, with a free port.
 fn arguments_of_unit(unit: &str) -> Vec<String> {
     let line = setting(unit, "ExecStart");
     let words = line.split_whitespace().skip(1).map(|word| word.replace("%H", "machine-1"));
@@ -175,7 +176,7 @@ fn systemd_finds_nothing_wrong_with_the_unit_of_the_example() {
     assert!(verified.status.success() && !said.contains("reports.service"), "{said}");
 }
 
-/// The value of the first line of a manifest with this key.
+/// Returns the value of the first line of a manifest with this key.
 fn value<'a>(manifest: &'a str, key: &str) -> &'a str {
     let prefix = format!("{key}: ");
     manifest.lines().find_map(|line| line.trim_start().strip_prefix(&prefix)).expect(key)
@@ -223,7 +224,7 @@ fn the_image_of_the_example_is_built_of_what_there_is() {
     assert!(recipe.contains("RUN cargo build --locked --profile dist -p zkelect\n"));
     let workspace = fs::read_to_string(root.join("Cargo.toml")).expect("the workspace");
     assert!(workspace.contains("[profile.dist]\n"));
-    // What builds have made is not sent to the one that builds the image.
+    // Docker does not send the files that builds have made to the daemon that builds the image.
     let ignored = fs::read_to_string(root.join(".dockerignore")).expect("what is left out");
     assert!(["**/target", ".git"].iter().all(|path| ignored.lines().any(|line| line == *path)));
     assert!(recipe.contains("/src/target/dist/zkelect /usr/local/bin/zkelect\n"));

@@ -21,7 +21,7 @@ fn plan<'a>(servers: &'a str, id: &'a str, script: &'a str) -> Plan<'a> {
 const UNTIL_TOLD: &str = r#"echo "up $ZKELECT_ID" >>"$LOG"
     until grep -q "go $ZKELECT_ID" "$LOG"; do sleep 0.02; done; echo "done $ZKELECT_ID" >>"$LOG"; exit 4"#;
 
-/// How many lists were answered on this way.
+/// Returns how many lists were answered on this way.
 fn lists(proxy: &Proxy) -> u64 {
     let counters = proxy.counters();
     LISTS.iter().map(|of| counters.replies(*of)).sum()

@@ -79,7 +79,8 @@ fn three_processes_hand_the_lead_over_under_sigstop() {
         leader.signal(Signal::STOP);
         let (successor, elected_after) = next_leader(&runs, last_token);
         assert_ne!(successor, index);
-        // Nobody could tell the guard: it ended the command by the lease deadline.
+        // The paused leader could not tell its guard, which ended the command by the lease
+        // deadline.
         let last_beat = beats(&leader.log())
             .into_iter()
             .rfind(|(token, _)| *token == last_token)
@@ -102,7 +103,7 @@ fn three_processes_hand_the_lead_over_under_sigstop() {
 fn a_follower_takes_over_at_once_from_a_leader_that_is_told_to_end() {
     let folder = Folder::new("sigterm");
     let servers = servers("sigterm");
-    // A session timeout that nobody would wait for.
+    // A session timeout that is too long to wait for.
     let plan = |id| Plan {
         servers: &servers,
         id,

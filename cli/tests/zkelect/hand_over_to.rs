@@ -38,7 +38,7 @@ async fn client(servers: &str) -> Client {
     Client::builder(servers).connect().await.expect("a session")
 }
 
-/// One that stands, once it does.
+/// Returns a nomination, once it stands.
 async fn standing(client: &Client, name: &str) -> Nomination {
     standing_in(client.election(ELECTION), name).await
 }

@@ -11,7 +11,7 @@ use crate::served::Served;
 use crate::support::{BEATING, Folder, Plan, Run, output, text};
 use crate::terminal::is_fit;
 
-/// What the honest server behind has, and what is put in its place: sets the title of a terminal, and
+/// A word of the honest server behind, and the text that is put in its place: it sets the title of a terminal, and
 /// begins a line that passes for one of zkelect's.
 const HONEST: &str = "abcdefghijklmnopqrstuvwxyzabcdefgh-latch-0000000000";
 const FORGED: &str =
@@ -49,7 +49,8 @@ fn pass_on(mut from: TcpStream, mut to: TcpStream, (name, other): (&str, &str)) 
     }
 }
 
-/// A server that has the forged name where the one behind it has the honest one.
+/// Starts a server that has the forged name where the one behind it has the honest one; returns its
+/// address.
 fn forging(server: &str, honest: &str, forged: &str) -> String {
     let names = [server, honest, forged].map(str::to_owned);
     listen(move |client| {
@@ -62,7 +63,8 @@ fn forging(server: &str, honest: &str, forged: &str) -> String {
     })
 }
 
-/// Nothing that a terminal acts upon, and no line that zkelect did not begin.
+/// Asserts that the text has nothing that a terminal acts upon, and no line that zkelect did not
+/// begin.
 fn assert_is_fit(shown: &str) {
     assert!(is_fit(shown), "{shown:?}");
     assert!(shown.lines().all(|line| !line.starts_with("zkelect: forged")), "{shown}");
@@ -72,7 +74,7 @@ async fn forged_election(label: &str) -> (Served, String) {
     forged(label, "-latch-").await
 }
 
-/// With what contenders have before their number.
+/// Starts a server with a forged znode; `word` is the part of a contender's name before its number.
 async fn forged(label: &str, word: &str) -> (Served, String) {
     let [honest, forged] = [HONEST, FORGED].map(|name| name.replace("-latch-", word));
     assert_eq!(honest.len(), forged.len());
@@ -113,7 +115,7 @@ async fn a_forged_list_of_what_is_recognised_is_shown_escaped() {
     }
 }
 
-/// What a lock is waited for by a name that is shown with `-v`.
+/// With `-v`, zkelect shows the name of the znode that it waits for behind.
 #[tokio::test]
 async fn a_forged_contender_ahead_is_shown_escaped() {
     let (_server, servers) = forged("forged-lock", "-__WRIT__").await;
@@ -125,7 +127,7 @@ async fn a_forged_contender_ahead_is_shown_escaped() {
     assert!(stderr.contains(r"\u{1b}]0;x\u{7}\r\nzkelect: forged\u{202e}\u{200b}"), "{stderr}");
 }
 
-/// What blocks the election is told without `-v`, too.
+/// Without `-v`, too, zkelect reports the znode that blocks the election.
 #[tokio::test]
 async fn a_forged_predecessor_is_shown_escaped() {
     let (_server, servers) = forged_election("forged-run").await;

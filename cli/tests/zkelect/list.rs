@@ -46,7 +46,7 @@ async fn candidates_are_listed_in_order_with_the_leader_first() {
     assert!(lines[3].ends_with("hex:ff00"), "{table}");
 }
 
-/// There is one client, which connects and closes its session.
+/// One client connects, and closes its session.
 #[test]
 fn a_list_is_no_cause_for_warnings() {
     let servers = servers("list-verbose");

@@ -19,12 +19,12 @@ fn rows(servers: &str, options: &[&str]) -> Vec<Value> {
     serde_json::from_str(&list(servers, &[options, &["--json"]].concat())).expect("a JSON array")
 }
 
-/// One field of each row.
+/// Returns one field of each row.
 fn column<'a>(rows: &'a [Value], name: &str) -> Vec<&'a str> {
     rows.iter().map(|row| row[name].as_str().unwrap_or("-")).collect()
 }
 
-/// The first words of each line, without the title and the header.
+/// Returns the first words of each line, without the title and the header.
 fn words(table: &str, count: usize) -> Vec<Vec<&str>> {
     let lines = table.lines().skip(2);
     lines.map(|line| line.split_whitespace().take(count).collect()).collect()

@@ -15,7 +15,7 @@ fn list(servers: &str, options: &[&str]) -> (String, String) {
     (text(&list.stdout), text(&list.stderr))
 }
 
-/// The first words of each line, without the title and the header.
+/// Returns the first words of each line, without the title and the header.
 fn words(table: &str, count: usize) -> Vec<Vec<&str>> {
     let lines = table.lines().skip(2);
     lines.map(|line| line.split_whitespace().take(count).collect()).collect()

@@ -35,14 +35,14 @@ fn assert_fails(output: &Output, code: i32, said: &[&str]) {
     }
 }
 
-/// What `list --json` shows.
+/// Returns the rows of `list --json`.
 fn rows(servers: &str) -> Vec<Value> {
     let list = members(servers, "list", &["--json"]);
     assert_eq!(list.status.code(), Some(0), "{}", text(&list.stderr));
     serde_json::from_slice(&list.stdout).expect("a JSON array")
 }
 
-/// The names that `list --json` shows.
+/// Returns the names that `list --json` shows.
 fn names(servers: &str) -> Vec<String> {
     let rows = rows(servers);
     rows.iter().map(|row| row["name"].as_str().expect("a name").to_owned()).collect()
@@ -55,7 +55,7 @@ fn join(servers: &str, options: &[&str]) -> (Process, String) {
     (member, name)
 }
 
-/// The event and the name of the next line of JSON.
+/// Returns the event and the name of the next line of JSON.
 fn next_event(watch: &Process) -> (String, Option<String>) {
     let line = watch.next_json();
     let text = |field: &str| line[field].as_str().map(str::to_owned);

@@ -55,7 +55,7 @@ fn when_zkelect_and_the_guard_are_killed_at_once_the_command_is_gone() {
     }
     kill_process(guard, Signal::KILL).expect("it runs");
     kill_process(run.pid(), Signal::KILL).expect("it runs");
-    // What the command had started lives on, as the README says.
+    // A process that the command had started lives on, as the README says.
     wait_for_end(&pids.0[0]);
 }
 

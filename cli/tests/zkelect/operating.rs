@@ -16,7 +16,7 @@ fn operate(servers: &str, subcommand: &str, options: &[&str]) -> Output {
     output(&line(servers, subcommand, options))
 }
 
-/// Without blocking the runtime that a leader of this process lives on.
+/// Runs the subcommand without blocking the runtime that a leader of this process lives on.
 async fn operate_meanwhile(servers: &str, subcommand: &str, options: &[&str]) -> Output {
     let line: Vec<String> =
         line(servers, subcommand, options).into_iter().map(str::to_owned).collect();
@@ -47,7 +47,7 @@ async fn led(client: &Client, name: &str) -> (Nomination, Leadership) {
     (nomination, leadership)
 }
 
-/// One that waits, once it does.
+/// Returns a nomination, once it waits.
 async fn waiting(client: &Client, name: &str) -> Nomination {
     let election = client.election(ELECTION).data(name.to_owned());
     let nomination = election.nominate().expect("a nomination");

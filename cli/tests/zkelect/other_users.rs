@@ -13,8 +13,8 @@ use crate::support::{BEATING, Errors, Folder, Mortals, Plan, Run, is_alive};
 const NOBODY: [&str; 7] =
     ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", "--"];
 
-/// A folder with a program that makes root of its caller, as `sudo` without a question; `None` without
-/// the means for it.
+/// Makes a folder with a program that makes root of its caller, as `sudo` without a question; `None` without the
+/// means for it.
 fn folder(label: &str) -> Option<Folder> {
     if !getuid().is_root() {
         return None;
@@ -110,7 +110,8 @@ fn zkelect_does_not_stand_again_while_something_is_left() {
     assert_eq!(run.count("elected"), 1);
 }
 
-/// What cannot be stopped works on: the next leader has to wait for it, although the first one gave the lead up.
+/// A command that the guard cannot stop works on: the next leader has to wait for it, although the first one gave the
+/// lead up.
 #[test]
 fn a_leader_that_leaves_its_command_behind_does_not_spare_the_next_one_the_lock_delay() {
     let Some(folder) = folder("left-behind") else { return };

@@ -42,7 +42,7 @@ fn top() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// The lines to type in the blocks of a page; those of other files, as in `toml`, are none.
+/// Returns the lines to type in the blocks of a page; those of other files, as in `toml`, are none.
 fn lines(page: &str) -> Vec<String> {
     let mut lines = Vec::new();
     for block in blocks(page) {

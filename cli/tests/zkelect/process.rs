@@ -1,4 +1,4 @@
-//! A `zkelect` whose standard output is read line by line.
+//! A `zkelect`, of which the test reads standard output line by line.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, ChildStdout, Output, Stdio};

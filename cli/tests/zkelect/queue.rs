@@ -31,7 +31,7 @@ fn taker(servers: &str, options: &[&str]) -> Child {
     spawned(&line(servers, "take", options), Stdio::null())
 }
 
-/// The exit code, and what was printed.
+/// Returns the exit code and the output.
 fn ended(taker: Child) -> (Option<i32>, String) {
     let output = finished(taker);
     (output.status.code(), text(&output.stdout))

@@ -109,7 +109,7 @@ async fn a_claim_that_an_operator_has_deleted_is_not_done() {
     stand(server.address(), QUEUE, 1).await;
 }
 
-/// Each item is done once, by whichever.
+/// One of the workers does each item, once.
 #[tokio::test(flavor = "multi_thread")]
 async fn takers_share_the_work() {
     let server = Served::start("claim-shared", &[]);

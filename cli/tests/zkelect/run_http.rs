@@ -23,7 +23,7 @@ impl Answer {
     }
 }
 
-/// Where it answers.
+/// Returns the address where it answers.
 fn address(run: &Run) -> String {
     run.wait_until_said("serves http://");
     let said = run.said();
@@ -42,7 +42,7 @@ fn request(address: &str, request: &str) -> Answer {
     Answer { code, head: head.to_owned(), body: body.to_owned() }
 }
 
-/// The code that is answered to a request for this path.
+/// Returns the code of the answer to a request for this path.
 pub(crate) fn http_code(address: &str, path: &str) -> u16 {
     request(address, &format!("GET {path} HTTP/1.1\r\nHost: zkelect\r\n\r\n")).code
 }
@@ -115,7 +115,7 @@ fn a_leader_is_ready_once_its_command_says_so() {
     wait_for_code(&run, "/leading", 200);
     eventually(SOON, "it is seen", || get(&run, "/leader").json()["says"] == "10.0.0.5:8080")
         .expect("it is seen");
-    // It may be the leader still, and nobody can know.
+    // It may be the leader still, and has no way to know.
     proxy.refuse();
     proxy.cut();
     wait_for_code(&run, "/readyz", 503);

@@ -1,4 +1,5 @@
-//! What a service manager hears that has started `zkelect run`: these tests play systemd.
+//! The messages that `zkelect run` sends to the service manager that started it: these tests play
+//! systemd.
 
 use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
@@ -18,7 +19,7 @@ struct Manager {
 }
 
 impl Manager {
-    /// At a path of the file system.
+    /// Makes one at a path of the file system.
     fn at_path() -> Self {
         // Such paths have to be short, and the folders of tests are not.
         let path = std::env::temp_dir().join(format!("zkelect-{}", std::process::id()));
@@ -27,7 +28,7 @@ impl Manager {
         Self::new(socket, format!("NOTIFY_SOCKET={}", path.display()))
     }
 
-    /// In the abstract namespace.
+    /// Makes one in the abstract namespace.
     fn abstract_one() -> Self {
         let name = unique_path("notify");
         let address = SocketAddr::from_abstract_name(&name).expect("an address");

@@ -1,4 +1,5 @@
-//! Who zkelect is to the servers, what it writes there, and what its lease rests on.
+//! The identity that zkelect has for the servers, the data that it writes there, and the grade of
+//! its lease.
 
 use std::fs;
 
@@ -11,7 +12,7 @@ use crate::support::{
     BEATING, ELECTION, Folder, LOCK, Plan, Run, observed, output, servers, text, wait_for_replies,
 };
 
-/// A file with this in it, as `--auth` wants it.
+/// Makes a file with this content, as `--auth` wants it.
 fn identity(folder: &Folder, name: &str, content: &str) -> String {
     let path = folder.file(name);
     fs::write(&path, content).expect("it is written");

@@ -1,4 +1,4 @@
-//! What COMMAND gets when leadership is in doubt, asked for or lost, by the policies of the command line.
+//! The signals that COMMAND gets when leadership is in doubt, asked for or lost, by the policies of the command line.
 
 use core::time::Duration;
 

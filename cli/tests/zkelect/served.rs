@@ -42,7 +42,7 @@ impl Served {
         served
     }
 
-    /// Where it listens; also a connect string.
+    /// Returns the address where it listens, which is also a connect string.
     pub(crate) fn address(&self) -> &str {
         &self.address
     }

@@ -104,7 +104,7 @@ fn times_to_live_and_a_super_user_are_what_it_is_told() {
     }
 }
 
-/// The error code, or what went wrong besides.
+/// Returns the error code, or another failure.
 fn code(answer: Result<Vec<u8>, RawError>) -> Result<(), String> {
     answer.map(drop).map_err(|error| match error {
         RawError::Refused { code, .. } => code.to_string(),
@@ -130,7 +130,7 @@ fn create_ttl(client: &mut RawClient) -> Result<(), String> {
     code(client.request(Opcode::CREATE_TTL, &body.concat()))
 }
 
-/// Nobody else may write there.
+/// Writes where no other client may.
 fn write_as_super(client: &mut RawClient) -> Result<(), String> {
     let credential = [0_i32.to_be_bytes().to_vec(), buffer(b"digest"), buffer(b"super:admin")];
     code(client.request(Opcode::AUTH, &credential.concat()))?;

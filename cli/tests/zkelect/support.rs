@@ -17,22 +17,23 @@ pub(crate) fn zkelect() -> Command {
     command(&[env!("CARGO_BIN_EXE_zkelect")])
 }
 
-/// A program with its first arguments, and every signal as it is by default: `nohup`, or a shell that starts the
-/// tests in the background, has them ignore signals that are to end what they start.
+/// Returns a program with its first arguments, and every signal as it is by default: `nohup`, or a shell that starts
+/// the tests in the background, has them ignore signals that are to end what they start.
 pub(crate) fn command(line: &[&str]) -> Command {
     let mut command = Command::new("env");
     command.arg("--default-signal").args(line);
     command
 }
 
-/// The shared server, with a chroot of the test's own.
+/// Returns the shared server, with a chroot of the test's own.
 pub(crate) fn servers(label: &str) -> String {
     let server = shared().expect("a server");
     let chroot = server.fresh_chroot(label).expect("a chroot");
     format!("{}{chroot}", server.connect_string())
 }
 
-/// A way to these servers by which it is seen what a process asks for; and its connect string.
+/// Starts a proxy that counts a process's requests to these servers; returns it, and its connect
+/// string.
 pub(crate) fn observed(servers: &str) -> (Proxy, String) {
     let (address, chroot) = servers.find('/').map_or((servers, ""), |at| servers.split_at(at));
     let proxy = Proxy::to(address.parse().expect("an address")).expect("a proxy");
@@ -94,7 +95,7 @@ impl Drop for Folder {
     }
 }
 
-/// What a test runs.
+/// The setting of a test: its servers, and the command that it runs.
 pub(crate) struct Plan<'a> {
     pub(crate) servers: &'a str,
     pub(crate) id: &'a str,
@@ -111,7 +112,7 @@ pub(crate) enum Errors {
     To(Stdio),
 }
 
-/// What has a COMMAND.
+/// The kind of process that has a COMMAND.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Subcommand {
     /// At [`ELECTION`].
@@ -236,7 +237,7 @@ impl Run {
         self.names().iter().filter(|event| *event == name).count()
     }
 
-    /// The latest event of this name.
+    /// Returns the latest event of this name.
     pub(crate) fn event(&self, name: &str) -> Option<Value> {
         let events = self.events();
         events.into_iter().rfind(|event| event["event"] == name)
@@ -305,7 +306,7 @@ fn lines(path: &Path) -> Vec<String> {
     complete.lines().map(str::to_owned).collect()
 }
 
-/// When an event happened, since the epoch.
+/// Returns the time of an event, since the epoch.
 pub(crate) fn at(event: &Value) -> Duration {
     let at = event["at"].as_str().expect("a time");
     let at = humantime::parse_rfc3339(at).expect("RFC 3339");
@@ -325,7 +326,7 @@ pub(crate) const BEATING: &str = r#"
     while :; do echo "beat $ZKELECT_TOKEN $(date +%s%N)" >>"$LOG"; sleep 0.02; done
 "#;
 
-/// The token and the time of each beat, as they came in.
+/// Returns the token and the time of each beat, as they came in.
 pub(crate) fn beats(log: &[String]) -> Vec<(i64, Duration)> {
     log.iter()
         .filter_map(|line| {
@@ -336,7 +337,7 @@ pub(crate) fn beats(log: &[String]) -> Vec<(i64, Duration)> {
         .collect()
 }
 
-/// No command works after one with a greater token.
+/// Asserts that no command works after one with a greater token.
 pub(crate) fn assert_one_at_a_time(log: &[String]) {
     let beats = beats(log);
     assert!(beats.windows(2).all(|pair| pair[0].0 <= pair[1].0), "two worked at once: {beats:?}");
@@ -368,7 +369,7 @@ pub(crate) fn wait_for_end(pid: &str) {
     eventually(SOON, &format!("process {pid} is gone"), || !is_alive(pid)).expect("it is gone");
 }
 
-/// The guard of a `zkelect run`: its only child.
+/// Returns the guard of a `zkelect run`: its only child.
 pub(crate) fn guard_of(run: &Run) -> Pid {
     let pid = run.pid().as_raw_pid();
     let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"));

@@ -1,4 +1,4 @@
-//! What others wrote, shown on a terminal.
+//! Text of other clients, as zkelect shows it on a terminal.
 
 use election_tokio::{Client, CreateMode};
 use serde_json::Value;

@@ -13,7 +13,7 @@ struct Secured {
     folder: Folder,
 }
 
-/// One CA, a server that demands a certificate of it, and the files of a client.
+/// Makes one CA, a server that demands a certificate of it, and the files of a client.
 fn secured() -> Secured {
     let authority = Authority::new("CA").expect("a CA");
     let [server, client] = [authority.server(&["127.0.0.1"]), authority.client("zkelect")]

@@ -25,7 +25,7 @@ fn line<'a>(servers: &'a str, options: &[&'a str]) -> Vec<&'a str> {
     [&["watch", "--servers", servers, "--election", ELECTION], options].concat()
 }
 
-/// The next line of this kind, passing over what is told of the number of candidates.
+/// Returns the next line of this kind, and passes over those with the number of candidates.
 fn next(watch: &Process, event: &str) -> Value {
     loop {
         let line = watch.next_json();
@@ -140,7 +140,7 @@ impl Terminal {
         String::from_utf8(self.shown.lock().expect("no panic").clone()).expect("UTF-8")
     }
 
-    /// What was drawn last, as a terminal shows it.
+    /// Returns the screen as a terminal shows it now.
     fn screen(&self) -> String {
         let all = self.all();
         let drawings = all.rsplit("\x1b[J").next().unwrap_or_default();

@@ -46,14 +46,14 @@ impl Index for Sorted {
     }
 }
 
-/// A byte of an id says which nominee it is; two ids may begin alike.
+/// Returns the id of a nominee, by a byte in it; two ids may begin alike.
 fn id(nominee: u8) -> NomineeId {
     let mut bytes = [0xab; 16];
     bytes[11] = nominee;
     NomineeId::from_bytes(bytes)
 }
 
-/// What is contended for, and with what: a reader passes over readers.
+/// The format and the access of each contest: a reader passes over readers.
 const CONTESTS: [(Format, Access); 5] = [
     (Format::curator_latch(), Access::Exclusive),
     (Format::curator_lock(), Access::Exclusive),
@@ -108,7 +108,7 @@ fn names() -> impl Strategy<Value = Vec<String>> {
         .prop_shuffle()
 }
 
-/// As a nominee looks at what it is handed: its place, and which names are its own.
+/// Returns the place and the own names that a nominee sees among these names.
 fn seen<'a>(
     (own, sequence): (&str, Sequence),
     (format, id): (Format, NomineeId),
@@ -122,7 +122,7 @@ fn seen<'a>(
     (place, owned)
 }
 
-/// Another rule than the election's: whatever ends in a number that is even.
+/// Returns an even number at the end of the name: another rule than the election's.
 fn even(name: &str) -> Option<Sequence> {
     Sequence::at_end_of(name).filter(|sequence| sequence.get() % 2 == 0)
 }
@@ -130,7 +130,7 @@ fn even(name: &str) -> Option<Sequence> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
-    /// What is left out is never what a rule is about.
+    /// No rule depends on a child that the search leaves out.
     #[test]
     fn a_search_agrees_with_a_pass(
         names in names(),

@@ -134,7 +134,7 @@ impl World {
             }
             Step::Execute(i) => {
                 let (ticket, request) = self.clients[i].request.take().unwrap();
-                // What was sent before is executed by now, or never.
+                // By now, the server has executed every earlier request, or never will.
                 if request != Request::Read {
                     self.clients[i].in_doubt = None;
                 }
@@ -177,7 +177,8 @@ impl World {
         }
     }
 
-    /// Each change was made once if it says so, at most once if that is unknown, and else not at all.
+    /// Checks the count: each change was made once if its end says so, at most once if that is unknown, and else not
+    /// at all.
     fn check_rest(&self, begin: i64, foreign: u8) {
         let (mut least, mut most) = (begin + 100 * i64::from(foreign), 0);
         for client in &self.clients {

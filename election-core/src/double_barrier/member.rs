@@ -16,7 +16,7 @@ pub(super) struct MemberName(String<36>);
 impl MemberName {
     pub(super) fn of(id: NomineeId) -> Self {
         let mut name = String::new();
-        // There is room for a uuid.
+        // The name has room for a uuid.
         let _ = write!(name, "{id}");
         Self(name)
     }

@@ -7,11 +7,11 @@ use core::num::NonZeroU32;
 pub struct DoubleBarrierOptions {
     /// How many participants have to enter; the same number for all of them.
     pub participants: NonZeroU32,
-    /// What happens if a round is under way.
+    /// The reaction if a round is under way.
     pub when_under_way: WhenUnderWay,
 }
 
-/// What happens if a round is under way that not all have left yet.
+/// The reaction if a round is under way that not all have left yet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum WhenUnderWay {
     /// The participant waits for the end, and enters the next one.

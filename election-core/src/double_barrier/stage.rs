@@ -70,7 +70,7 @@ pub(super) enum Others {
     Watched(Ticket),
     /// The server refuses to show the participant; the next look tells.
     Unreadable,
-    /// There are none.
+    /// All others have left.
     Gone,
 }
 
@@ -87,7 +87,7 @@ pub(super) struct Gathering {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum List {
     Due,
-    /// There are not enough participants: the last one that enters opens the round.
+    /// Not enough participants have entered: the last one that enters opens the round.
     Short,
     Enough,
 }
@@ -171,7 +171,7 @@ pub(super) type Participant<'p> = (&'p MemberName, DoubleBarrierOptions, Option<
 
 impl Entering {
     pub(super) const NEW: Self = Self { step: Step::ReadNode, rounds: 0 };
-    /// There was a session before; its entry may still stand.
+    /// The participant had a session before, in which its entry may still stand.
     pub(super) const AGAIN: Self = Self { step: Step::LookForEntry, rounds: 0 };
     /// The entry came too late.
     pub(super) const LATE: Self = Self { step: Step::DeleteEntry, rounds: 0 };
@@ -182,7 +182,7 @@ impl Gathering {
     pub(super) const NEW: Self =
         Self { generation: None, own: OwnWatch::Due, ready: ReadyWatch::Due, list: List::Due };
 
-    /// Returns the stage of a participant whose entry was just created, while the node had this
+    /// Returns the stage of a participant that has just created its entry, while the node had this
     /// version.
     pub(super) const fn created(generation: Version, ready: ReadyWatch) -> Self {
         Self { generation: Some(generation), ready, ..Self::NEW }

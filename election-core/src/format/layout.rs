@@ -22,7 +22,7 @@ pub struct Layout {
     /// access. A child with any of the labels before its number is a contender, whatever precedes
     /// the label. In a format without an id nothing but the label precedes the number.
     pub labels: &'static [Label],
-    /// What happens to the name of a writer that continues as a reader.
+    /// The fate of a writer's name when it continues as a reader.
     pub downgrade: Downgrade,
     /// How to ask a contender to release.
     pub revocation: Revocation,

@@ -26,7 +26,7 @@ const ALL: [(&str, Format); 9] = [
     ("Format(x-<session>-#)", Format::zookeeper_write_lock()),
 ];
 
-/// With `U` for the uuid and `H` for its hexadecimal digits.
+/// Replaces `U` by the uuid, and `H` by its hexadecimal digits.
 fn expand(name: &str) -> String {
     name.replace("{U}", UUID).replace("{H}", HEX)
 }
@@ -186,8 +186,7 @@ fn a_format_is_shown_by_what_its_names_look_like() {
     }
 }
 
-/// What is in the name decides how a create in doubt is cleared up, and how many contenders a session
-/// may have.
+/// The parts of the name decide how a create in doubt is cleared up, and how many contenders a session may have.
 #[test]
 fn a_create_in_doubt_is_cleared_up_by_what_is_in_the_name() {
     let recovery: Vec<_> = ALL.iter().map(|(_, format)| format.recovery()).collect();

@@ -147,7 +147,7 @@ impl Lock {
         let is_leaving = self.contender.phase() == Phase::Leaving;
         match (step, answer) {
             (_, Answer::Failed(Failure::ConnectionLoss)) => self.exchange_interrupted(),
-            // What was told meanwhile of the writer's znode was not taken in.
+            // The exchange took in no event of the writer's znode meanwhile.
             (Step::Commit, Answer::Failed(Failure::Throttled))
             | (Step::Find, Answer::Failed(Failure::NoNode)) => self.ask_again(),
             (_, Answer::Failed(Failure::Throttled)) => {}
@@ -213,7 +213,7 @@ impl Lock {
         Some(self.told(notice))
     }
 
-    /// What is asked for next.
+    /// Returns the next request.
     pub(super) fn next_command(&mut self) -> Option<Command<'_>> {
         let Self { contender, exchange, .. } = self;
         let Some(Exchange { reader, step, sent }) = exchange.present_mut() else {

@@ -1,4 +1,4 @@
-//! What a lock does that an election does not.
+//! The behaviour of a lock that an election does not have.
 
 extern crate alloc;
 use alloc::format;
@@ -32,7 +32,7 @@ impl Script {
         script
     }
 
-    /// Its znode has this number.
+    /// Makes a script of a contender that has a znode with this number.
     fn verified(options: LockOptions, number: u32) -> Self {
         let mut script = Self::connected(options);
         let LockOptions { format, access, .. } = options;
@@ -189,7 +189,7 @@ fn who_waits_gives_up_at_its_deadline() {
     assert_eq!(script.notice, Some(LockNotice::Ended(end)));
 }
 
-/// What was protected may have changed, so it is for the user to ask for the lock anew.
+/// The protected data may have changed, so it is for the user to ask for the lock anew.
 #[test]
 fn a_lock_that_was_held_is_not_taken_again() {
     let own = name(LOCK.format, LOCK.access, ID, 5);

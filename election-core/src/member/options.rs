@@ -7,11 +7,11 @@ use crate::policy::ElectionNode;
 pub struct MemberOptions {
     /// Where its name comes from.
     pub name: NameOrigin,
-    /// What happens if another znode has its name.
+    /// The reaction if another znode has its name.
     pub when_taken: WhenTaken,
-    /// What happens when another client deletes its znode.
+    /// The reaction when another client deletes its znode.
     pub when_evicted: WhenEvicted,
-    /// What happens if the group's node does not exist.
+    /// The reaction if the group's node does not exist.
     pub node: ElectionNode,
 }
 
@@ -28,7 +28,7 @@ pub enum NameOrigin {
     Given,
 }
 
-/// What happens if a znode of another session has the name of a member.
+/// The reaction if a znode of another session has the name of a member.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum WhenTaken {
     /// The member waits until it goes.
@@ -38,7 +38,7 @@ pub enum WhenTaken {
     GiveUp,
 }
 
-/// What happens when another client deletes the znode of a member.
+/// The reaction when another client deletes the znode of a member.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum WhenEvicted {
     /// It joins again.

@@ -23,7 +23,7 @@ pub enum MemberState {
     Ended(MemberEnd),
 }
 
-/// What ends a znode that has the name of a member and is not its own.
+/// The end of a znode that has the name of a member and is not its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum NameOwner {
     /// It is ephemeral, and goes with this session.

@@ -21,7 +21,7 @@ pub(super) type MadeText = String<CAPACITY, u8>;
 
 const START: &str = "_c_";
 
-/// What is between the id and the number.
+/// The text between the id and the number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum MadeLabel {
     Latch,
@@ -46,7 +46,7 @@ impl MadeLabel {
 }
 
 impl MadeName {
-    /// `None` if the name is another one than that which this would [show](Self::text).
+    /// Reads a name; `None` if it is another one than that which this would [show](Self::text).
     pub(super) fn read(name: &str) -> Option<Self> {
         let (id, rest) = name.strip_prefix(START)?.split_at_checked(UUID_LEN)?;
         let (label, number) = rest.split_at_checked(rest.len().checked_sub(DIGITS)?)?;
@@ -59,7 +59,7 @@ impl MadeName {
     pub(super) fn text(self) -> MadeText {
         let mut text = MadeText::new();
         let (id, number) = (self.id.in_lower_case(), self.sequence.digits());
-        // There is room for the longest: 59 bytes.
+        // The name has room for the longest part: 59 bytes.
         for part in [START.as_bytes(), &id, self.label.text().as_bytes(), &number] {
             let _fits = core::str::from_utf8(part).map(|part| text.push_str(part));
         }

@@ -9,9 +9,9 @@ pub(crate) const DIGITS: usize = 10;
 ///
 /// A server counts the children of a node with 32 bits and a sign. Up to 2147483646 each number is
 /// given once, in the order of the creates, as long as the parent is not deleted and created again.
-/// What comes after that is no [`Sequence`]: servers since 3.6 give 2147483647 again and again, to
-/// creates in flight together also negative numbers that recur (ZOOKEEPER-3249); earlier ones count
-/// through the negative numbers, and after 2³² creates from 0 again.
+/// A later number is no [`Sequence`]: servers since 3.6 give 2147483647 again and again, to creates
+/// in flight together also negative numbers that recur (ZOOKEEPER-3249); earlier ones count through
+/// the negative numbers, and after 2³² creates from 0 again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Sequence(u32);
 
@@ -19,12 +19,12 @@ impl Sequence {
     /// The last number that a server gives to one znode only.
     pub const LAST: Self = Self(2_147_483_646);
 
-    /// The sequence with this number; `None` beyond [`Sequence::LAST`].
+    /// Returns the sequence with this number; `None` beyond [`Sequence::LAST`].
     pub const fn new(number: u32) -> Option<Self> {
         if number <= Self::LAST.0 { Some(Self(number)) } else { None }
     }
 
-    /// The number.
+    /// Returns the number.
     pub const fn get(self) -> u32 {
         self.0
     }
@@ -35,7 +35,7 @@ impl Sequence {
         Self::LAST.0 - self.0
     }
 
-    /// The number that a server has appended to this name, if it ends in one: ten digits, not beyond
+    /// Returns the number that a server has appended to this name, if it ends in one: ten digits, not beyond
     /// [`Sequence::LAST`]. Whether a server has, the text before the digits has to tell.
     pub fn at_end_of(name: &str) -> Option<Self> {
         let digits = name.get(name.len().checked_sub(DIGITS)?..)?;
@@ -45,7 +45,7 @@ impl Sequence {
 }
 
 impl Sequence {
-    /// As the server appends it.
+    /// Returns the digits, as the server appends them.
     pub(crate) fn digits(self) -> [u8; DIGITS] {
         let mut digits = [b'0'; DIGITS];
         let mut rest = self.0;
@@ -58,7 +58,7 @@ impl Sequence {
 }
 
 impl fmt::Display for Sequence {
-    /// As the server appends it: ten digits.
+    /// Writes the digits, as the server appends them: ten.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:010}", self.0)
     }

@@ -16,19 +16,19 @@ type Kept = alloc::boxed::Box<str>;
 type Kept = heapless::String<CAPACITY, u8>;
 
 impl KeptText {
-    /// `None` if it is too long.
+    /// Keeps the text; `None` if it is too long.
     #[cfg(feature = "alloc")]
     pub(super) fn new(text: &str) -> Option<Self> {
         (text.len() <= CAPACITY).then(|| Self(text.into()))
     }
 
-    /// `None` if it is too long.
+    /// Keeps the text; `None` if it is too long.
     #[cfg(not(feature = "alloc"))]
     pub(super) fn new(text: &str) -> Option<Self> {
         text.try_into().ok().map(Self)
     }
 
-    /// Of a name that is kept already, and so is not too long.
+    /// Keeps a name that is kept already, and so is not too long.
     pub(super) fn of(name: &NameText<'_>) -> Self {
         Self::new(name).unwrap_or_else(|| Self(Kept::default()))
     }

@@ -23,7 +23,7 @@ type Text = String<27, u8>;
 /// The leader's knowledge of the mark.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) enum Mark {
-    /// There is no mark, because there is no lock delay: the leadership begins at once.
+    /// Without a lock delay there is no mark: the leadership begins at once.
     #[default]
     Unused,
     /// The leader has to read the mark.

@@ -68,10 +68,11 @@ impl Nominee {
         }
     }
 
-    /// The late reply to a create of an earlier incarnation can do nothing but clean up after
-    /// itself: acting on it made two leaders in Curator (CURATOR-653, CURATOR-498). One of the
-    /// present incarnation is left to the search, which finds the same znode. A name without an id may be
-    /// another's by now, if the election node was deleted meanwhile: the search has seen to it.
+    /// Handles a reply that comes too late. One to a create of an earlier incarnation can do
+    /// nothing but clean up after itself: acting on it made two leaders in Curator (CURATOR-653,
+    /// CURATOR-498). One of the present incarnation is left to the search, which finds the same
+    /// znode. A name without an id may be another's by now, if the election node was deleted
+    /// meanwhile: the search has seen to it.
     fn answered_too_late<'a>(
         &self,
         ticket: Ticket,

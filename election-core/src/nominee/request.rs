@@ -53,7 +53,7 @@ pub(super) enum Awaits {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Link {
-    /// There is no session yet, or it expired.
+    /// The nominee has no session yet, or it expired.
     Unconnected,
     Up {
         session: SessionId,

@@ -119,7 +119,7 @@ pub(super) enum Position {
     /// Only a sequential child of another format is in the way.
     Foreign(ForeignChild),
     Behind(Behind),
-    /// There is no room: more children stand than the contest allows.
+    /// The contest has no room: more children stand than it allows.
     Crowded(ListWatch),
 }
 
@@ -152,10 +152,10 @@ pub(super) enum PredecessorWatch {
 /// The candidates before the predecessor, by the last list on this connection.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Ahead {
-    /// There are none: once the predecessor is gone, the nominee leads.
+    /// No candidate: once the predecessor is gone, the nominee leads.
     Nobody,
-    /// There are none, but a child that is no candidate may keep the nominee from leading: it lists
-    /// again first.
+    /// No candidate; but a child that is none may keep the nominee from leading: it lists again
+    /// first.
     Strangers,
     Others {
         leader: CandidateName,

@@ -1,4 +1,4 @@
-//! What a script of events shows better than a model of a server.
+//! Scripts of events, for behaviour that a model of a server shows less well.
 
 extern crate alloc;
 use alloc::format;
@@ -105,7 +105,7 @@ impl Script {
     }
 }
 
-/// In short, if it is as a nominee asks for it.
+/// Returns a request in short, if it is as a nominee asks for it.
 fn describe(op: &Op<'_>) -> String {
     match *op {
         Op::Create(Create {
@@ -159,7 +159,7 @@ fn describe_part(part: Part<'_>) -> String {
     }
 }
 
-/// The reply to a read.
+/// Returns the reply to a read.
 fn read(owner: SessionId, czxid: i64) -> Reply<'static> {
     Reply::Read { stat: stat(owner, czxid), data: &[] }
 }

@@ -15,8 +15,8 @@ pub enum Observed<D> {
     Absent,
     /// This candidate leads, or this is the mark.
     Present(Present<D>),
-    /// There is one, but it may not be read, or its name is longer than 64 bytes. The observer
-    /// looks again at each [`Event::Look`](crate::Event::Look).
+    /// A leader exists, but its candidate may not be read, or its name is longer than 64 bytes. The
+    /// observer looks again at each [`Event::Look`](crate::Event::Look).
     Hidden,
     /// The observer has ended.
     Ended(ObserverEnd),

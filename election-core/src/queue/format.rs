@@ -175,7 +175,7 @@ impl ItemName {
     /// Returns the name of the item, and that of its claim.
     pub(super) fn texts(self) -> (String<ITEM, u8>, String<CLAIM, u8>) {
         let (mut item, mut claim) = (String::new(), String::new());
-        // There is room: the longest label and priority were counted.
+        // The name has room: the longest label and priority were counted.
         let _ = write!(item, "{self}");
         let _ = write!(claim, "{CLAIMED}{self}");
         (item, claim)

@@ -341,7 +341,7 @@ impl<D: for<'a> From<&'a [u8]>, const N: usize> Taker<D, N> {
     fn aim_at(&mut self, key: Key) {
         let (name, claim) = self.options.format.name_of(key).texts();
         let mut pin = String::new();
-        // There is room for the 36 characters.
+        // The pin has room for the 36 characters.
         let _ = write!(pin, "{}", self.id.plus(self.incarnation.get()));
         self.target = Some(Target { key, name, claim, pin });
         self.stage = match self.options.purpose {
@@ -358,7 +358,7 @@ impl<D: for<'a> From<&'a [u8]>, const N: usize> Taker<D, N> {
         if self.options.purpose == Purpose::Claim && !self.options.format.has_claims() {
             return self.end(TakerEnd::Failed(TakerFailure::NotClaimable));
         }
-        // What it could not have stands.
+        // An item that the taker could not take still stands.
         if self.target.take().is_some() {
             self.window.pass_over();
         }

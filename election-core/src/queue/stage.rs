@@ -28,7 +28,7 @@ pub(super) enum Stage<D> {
     /// With priorities: it asks whether an item has come since the list of the window.
     Comparing,
     Listing(Watch),
-    /// There is nothing to take. The watch reports a change.
+    /// The queue has no item. The watch reports a change.
     Waiting,
     Reading,
     Deleting {
@@ -152,8 +152,8 @@ impl<D> Stage<D> {
         };
     }
 
-    /// If the item is not wanted any more, a deletion with a lost reply is not sent again, unless
-    /// nothing else can show its outcome.
+    /// Turns a deletion with a lost reply into a check, if the item is not wanted any more, and
+    /// unless nothing else can show its outcome.
     pub(super) fn check_instead(self) -> Self {
         match self {
             Self::Deleting { version, data, earlier: Earlier::Lost } => {

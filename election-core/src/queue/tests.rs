@@ -1,4 +1,4 @@
-//! What a taker asks for, one request after the other, and what it says at the edges.
+//! A taker's requests, one after the other, and its notices at the edges.
 
 extern crate alloc;
 use alloc::format;
@@ -100,7 +100,7 @@ fn an_item_costs_a_read_and_a_deletion_and_the_list_is_kept_for_the_next() {
     assert_eq!(next(QueueFormat::guide_with_priority()), "compare", "one may go first");
 }
 
-/// The next taker by priority, with what the one before has left.
+/// Makes the next taker by priority, with the window that the one before has left.
 fn next_by_priority(before: Script) -> Script {
     let format = QueueFormat::guide_with_priority();
     let (purpose, when_empty) = (Purpose::Take, WhenEmpty::GiveUp);
@@ -111,7 +111,7 @@ fn next_by_priority(before: Script) -> Script {
     script
 }
 
-/// Below a node in this state.
+/// Answers the comparison, below a node in this state.
 fn compare(script: &mut Script, token: i64, cversion: i32, num_children: i32) {
     assert_eq!(script.asked, "compare");
     let arrivals = Arrivals::of(cversion, num_children);
@@ -248,7 +248,7 @@ fn an_empty_queue_is_watched_by_a_second_list() {
     assert_eq!(script.ended(), Some(&TakerEnd::Empty));
 }
 
-/// What it has skipped may be there.
+/// The items that it has skipped may still be there.
 #[test]
 fn a_taker_that_came_too_late_lists_again_before_it_gives_up() {
     let mut script = Script::new(QueueFormat::guide(), Purpose::Take, WhenEmpty::GiveUp);
@@ -287,7 +287,7 @@ fn an_item_that_is_too_large_is_told_of() {
     assert_eq!(script.taker.window().len(), 2, "it is still the next one");
 }
 
-/// One that may not be read, or has children of its own.
+/// A taker passes over an item that it may not read, or that has children of its own.
 #[test]
 fn what_a_taker_may_not_have_is_passed_over() {
     let mut script = TAKE();

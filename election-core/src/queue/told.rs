@@ -36,7 +36,7 @@ pub enum TakerEnd<D> {
     Unknown(Item<D>),
     /// This is the next item. It was left there.
     Peeked(Item<D>),
-    /// There was nothing to take.
+    /// The queue was empty.
     Empty,
     /// It gave up without an item, and nothing of it is left.
     Withdrawn,

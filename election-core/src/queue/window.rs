@@ -156,7 +156,7 @@ impl<const N: usize> ItemWindow<N> {
             self.keys.remove(0);
             position -= 1;
         }
-        // There is room now.
+        // The list has room now.
         let _ = self.keys.insert(position, key);
     }
 
@@ -167,7 +167,7 @@ impl<const N: usize> ItemWindow<N> {
 
     /// Puts the lowest back.
     pub(super) fn push(&mut self, key: Key) {
-        // There is room where it was popped from; else the next list shows it.
+        // The list has room where the key was popped from; else the next list shows it.
         let _ = self.keys.push(key);
     }
 
@@ -187,7 +187,7 @@ impl<const N: usize> ItemWindow<N> {
         }
     }
 
-    /// Marsaglia's generator with 32 bits.
+    /// Returns the next random number, by Marsaglia's generator with 32 bits.
     const fn next_random(&mut self) -> u32 {
         self.random ^= self.random << 13;
         self.random ^= self.random >> 17;
@@ -243,7 +243,8 @@ mod tests {
         assert!(window.is_empty());
     }
 
-    /// What is skipped doubles, so that a window that is out of date is used up soon.
+    /// With each miss the window skips twice as many items, so that one that is out of date is used
+    /// up soon.
     #[test]
     fn an_outdated_window_is_used_up_in_a_few_misses() {
         let names: List<String> = (0..1024).map(|n| format!("queue-{n:010}")).collect();
@@ -294,7 +295,7 @@ mod tests {
         assert!(misses * 2 < taken.len(), "{misses} misses for {} items", taken.len());
     }
 
-    /// What is not in it any more, and may stand, has the next taker list.
+    /// The next taker lists, because an item that is not in the window any more may stand.
     #[test]
     fn a_window_that_an_item_is_missing_from_has_no_origin() {
         let origin = Some(Origin { token: Token::new(1), arrivals: Arrivals::of(3, 3) });

@@ -1,4 +1,4 @@
-//! What a semaphore does that neither an election nor a lock does.
+//! The behaviour of a semaphore that neither an election nor a lock has.
 
 extern crate alloc;
 

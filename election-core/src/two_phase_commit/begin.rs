@@ -99,7 +99,7 @@ impl<S: AsRef<[SiteName]>> TwoPhaseBegin<S> {
     ///
     /// # Errors
     ///
-    /// There is no site, or one is named twice.
+    /// The transaction has no site, or one is named twice.
     pub fn new(id: NomineeId, sites: S) -> Result<Self, InvalidSites> {
         if !is_set(sites.as_ref()) {
             return Err(InvalidSites);

@@ -14,7 +14,7 @@ use crate::site_name::SiteName;
 /// The decision of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CommitState {
-    /// There is none yet.
+    /// The transaction has no decision yet.
     Open,
     /// It is committed.
     Committed,
@@ -79,7 +79,7 @@ impl<'a> CommitChild<'a> {
     /// Returns the name, to be kept.
     pub(super) fn name(&self) -> ChildName {
         let mut name = String::new();
-        // There is room for the longest one.
+        // The name has room for the longest child.
         let _ = write!(name, "{self}");
         ChildName(name)
     }

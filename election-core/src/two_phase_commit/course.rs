@@ -20,7 +20,7 @@ pub(super) enum Sight {
     Current,
 }
 
-/// What to do about a list.
+/// The next step after a list.
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "without an allocator a plan cannot be boxed")]
 pub(super) enum Next {
@@ -38,7 +38,7 @@ pub(super) enum Next {
     Joined(NomineeId),
 }
 
-/// What follows a transaction that was applied.
+/// The next step after a transaction that was applied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Then {
     End(CommitEnd),

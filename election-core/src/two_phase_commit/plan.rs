@@ -7,7 +7,7 @@ use crate::command::{
     Check, Create, CreateMode, Delete, ExpectedVersion, Multi, NewZnode, Part, Payload, Znode,
 };
 
-/// What to do with one child.
+/// The change to one child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Step {
     Check,
@@ -16,7 +16,7 @@ pub(super) enum Step {
     Delete,
 }
 
-/// What happens to the node itself.
+/// The change to the node itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Node {
     Stays,
@@ -44,7 +44,7 @@ impl Plan {
     }
 
     pub(super) fn add_if_there_is_room(&mut self, step: Step, child: CommitChild<'_>) {
-        // What finds no room is left for the next transaction.
+        // A step that finds no room is left for the next transaction.
         let _ = self.steps.push((step, child.name()));
     }
 
@@ -57,7 +57,7 @@ impl Plan {
         plan
     }
 
-    /// Also deletes the node.
+    /// Adds the deletion of the node.
     pub(super) fn and_the_node(self) -> Self {
         Self { node: Node::Goes, ..self }
     }

@@ -6,7 +6,7 @@ use super::child::CommitState;
 use crate::event::Failure;
 use crate::id::NomineeId;
 
-/// A decision. There is one for each transaction.
+/// A decision. Each transaction has one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Decision {
     /// All sites have voted to commit, and each of them commits.
@@ -43,11 +43,11 @@ pub enum CommitEnd {
     Bound,
     /// The site has acknowledged the decision.
     Acknowledged,
-    /// There is no decision yet, so nothing is removed.
+    /// The transaction has no decision yet, so nothing is removed.
     Undecided,
     /// The transaction is removed.
     Finished,
-    /// There is no such transaction: it was removed after each bound site had acknowledged, or was
+    /// No such transaction exists: it was removed after each bound site had acknowledged, or was
     /// never begun. This says nothing of its decision.
     Gone,
     /// Another transaction is at the path, so the one that was meant is gone.

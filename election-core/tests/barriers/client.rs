@@ -23,7 +23,7 @@ pub enum Machine {
     Double(DoubleBarrier),
 }
 
-/// What a machine has told.
+/// The notices of a machine so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Told {
     Single(BarrierEnd),
@@ -58,7 +58,7 @@ pub struct Client {
     pub link: Link,
     pub session: SessionId,
     pub session_lives: bool,
-    /// What its server has applied, and what the session has seen of that.
+    /// The last commit that its server has applied, and the last one that the session has seen.
     pub applied: usize,
     pub seen: usize,
     pub request: Option<(Ticket, Request)>,
@@ -168,7 +168,7 @@ impl Client {
         Ok(told)
     }
 
-    /// The driver takes down what is not awaited.
+    /// Takes down the watches that nothing awaits, as the driver.
     pub fn drop_watches(&mut self) {
         let Self { machine, watches, .. } = self;
         watches.retain(|(ticket, _)| match machine {

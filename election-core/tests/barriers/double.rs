@@ -7,7 +7,7 @@ use election_core::{DoubleBarrierOptions, Token, WhenUnderWay};
 use super::client::Wish;
 use super::search::explore;
 use super::server::{Name, Tree, Znode};
-use super::step::Budget;
+use super::step::{Budget, NO_FAULTS};
 use super::world::World;
 
 const NO_FAULTS: Budget = Budget {
@@ -28,7 +28,7 @@ const fn of(participants: u32) -> DoubleBarrierOptions {
     DoubleBarrierOptions { participants, when_under_way: WhenUnderWay::Wait }
 }
 
-/// `ready` of a round whose participants have all died.
+/// Returns trees with `ready` of a round, all participants of which have died.
 fn after_a_crash() -> Vec<Tree> {
     let znode = |token, version| Znode { token: Token::new(token), version, owner: None };
     vec![Tree::from([(Name::Node, znode(3, 5)), (Name::Ready, znode(7, 0))])]

@@ -1,4 +1,4 @@
-//! What goes wrong at a double barrier, and what happens then: scripts of what servers answer.
+//! Failures at a double barrier, and the reactions to them: scripts of answers of servers.
 
 use core::num::NonZeroU32;
 
@@ -28,7 +28,8 @@ impl Script {
         script
     }
 
-    /// With an entry of zxid 50, and a watch on it; `ready` was not there, and is watched.
+    /// Makes a script of a participant with an entry of zxid 50, and a watch on it; `ready` was not
+    /// there, and is watched.
     fn gathering() -> Self {
         let mut script = Self::connected();
         script.answers("exists node", Ok(Reply::Exists(stat(None, 3))));
@@ -120,7 +121,7 @@ fn a_round_that_opens_before_the_list_is_not_missed() {
     assert_eq!(script.participant.state(), DoubleBarrierState::Inside, "a late list says nothing");
 }
 
-/// Those of Curator and kazoo make `ready` without a look at who has entered since.
+/// The participants of Curator and kazoo make `ready` without a look at who has entered since.
 #[test]
 fn a_round_that_was_opened_before_the_entry_lets_it_not_pass() {
     let mut script = Script::connected();
@@ -156,7 +157,7 @@ fn an_entry_of_an_earlier_session_goes_before_another_is_made() {
     script.answers("exists node", Ok(Reply::Exists(stat(None, 3))));
 }
 
-/// It was created by the request whose reply was lost.
+/// The create with the lost reply has made the entry.
 #[test]
 fn an_entry_in_doubt_is_found_after_a_quorum_commit() {
     let mut script = Script::connected();

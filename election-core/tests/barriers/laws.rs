@@ -1,4 +1,4 @@
-//! What has to hold, whatever happens.
+//! The laws that have to hold, whatever happens.
 
 use election_core::{BarrierEnd, BarrierState, DoubleBarrierState, Token};
 
@@ -6,7 +6,7 @@ use super::client::{Client, Link, Machine, Told, Wish};
 use super::server::{Name, Tree};
 use super::world::{World, is_inside, is_left};
 
-/// What was the case so far, as an observer of the whole ensemble sees it.
+/// The history so far, as an observer of the whole ensemble sees it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Laws {
     /// The first that was broken.
@@ -58,7 +58,7 @@ impl Laws {
         self.may_leave_ready = true;
     }
 
-    /// A commit: the tree before it, and the tree after it.
+    /// Notes a commit, with the trees before and after it.
     pub fn committed(&mut self, author: Option<usize>, trees: &[Tree], clients: &[Client]) {
         let [before, after] = trees else { panic!("one commit") };
         let is_set = after.contains_key(&Name::Node);
@@ -170,7 +170,8 @@ impl World {
         Ok(())
     }
 
-    /// Nothing is on its way any more, and nothing goes wrong any more.
+    /// Checks the laws of a state at rest: nothing is on its way any more, and nothing goes wrong
+    /// any more.
     pub fn check_rest(&self) -> Result<(), String> {
         let tip = self.server.tip();
         let mut gathering = 0;

@@ -1,12 +1,16 @@
-//! Breadth-first through every state of a world, then through the calm steps for what must come to
-//! pass; what goes wrong is shown with a shortest way to it.
+//! Searches every state of a world, breadth first, then checks through the calm steps that the
+//! world comes to rest as it must; reports a fault with a shortest way to it.
 
 use core::hash::{Hash as _, Hasher as _};
 use std::collections::{HashMap, VecDeque, hash_map::DefaultHasher};
 use std::io::Write as _;
 
+use self::ways::{on_a_calm_circle, way_to};
 use super::step::Step;
 use super::world::World;
+
+#[path = "ways.rs"]
+mod ways;
 
 /// More states than these are a machine that never comes to rest.
 const LIMIT: usize = 3_000_000;
@@ -50,34 +54,7 @@ pub fn explore(name: &str, start: World) {
     std::io::stderr().write_all(summary.as_bytes()).expect("standard error");
 }
 
-/// Calm steps lead to rest if they lead nowhere twice: then each state can be taken away once nothing
-/// leads to it any more (Kahn's algorithm).
-fn on_a_calm_circle(calm: &[Vec<usize>]) -> Option<usize> {
-    let mut ways_in = vec![0_u32; calm.len()];
-    calm.iter().flatten().for_each(|to| ways_in[*to] += 1);
-    let mut free: Vec<usize> = (0..calm.len()).filter(|state| ways_in[*state] == 0).collect();
-    while let Some(state) = free.pop() {
-        for to in &calm[state] {
-            ways_in[*to] -= 1;
-            if ways_in[*to] == 0 {
-                free.push(*to);
-            }
-        }
-    }
-    ways_in.iter().position(|ways| *ways > 0)
-}
-
-fn way_to(ways: &[(usize, Option<Step>)], mut state: usize) -> String {
-    let mut steps = Vec::new();
-    while let (from, Some(step)) = ways[state] {
-        steps.push(format!("\n  {step:?}"));
-        state = from;
-    }
-    steps.reverse();
-    steps.concat()
-}
-
-/// The same for worlds that differ only in how high tickets and tokens have become.
+/// Returns one number for all worlds that differ only in how high tickets and tokens have become.
 pub fn fingerprint(world: &World) -> u64 {
     let text = format!("{world:?}");
     let (mut tickets, mut tokens) = (Vec::new(), Vec::new());
@@ -113,7 +90,7 @@ pub fn fingerprint(world: &World) -> u64 {
     hasher.finish()
 }
 
-/// The numbers behind this text, and where they begin.
+/// Returns the numbers behind this text, and where they begin.
 fn numbers<'t>(text: &'t str, before: &'t str) -> impl Iterator<Item = (usize, u64)> + 't {
     text.match_indices(before).filter_map(move |(at, _)| {
         let at = at + before.len();

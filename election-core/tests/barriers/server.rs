@@ -73,7 +73,7 @@ pub enum Change {
     Delete(Name),
 }
 
-/// What a client asks for.
+/// A client's request.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Request {
     Exists(Name, Watch),

@@ -5,7 +5,7 @@ use election_core::Token;
 
 use super::search::explore;
 use super::server::{Name, Tree, Znode};
-use super::step::Budget;
+use super::step::{Budget, NO_FAULTS};
 use super::world::World;
 
 const NO_FAULTS: Budget = Budget {

@@ -1,4 +1,4 @@
-//! What may happen next, and how often it may go wrong.
+//! The next possible steps, and how often one may go wrong.
 
 use super::client::Rights;
 use super::server::Name;
@@ -21,13 +21,25 @@ pub struct Budget {
     pub prohibitions: u8,
 }
 
+pub const NO_FAULTS: Budget = Budget {
+    losses: 0,
+    expiries: 0,
+    crashes: 0,
+    withdrawals: 0,
+    deadlines: 0,
+    deletions: 0,
+    lost_watches: 0,
+    looks: 0,
+    throttles: 0,
+};
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Step {
     Connect(usize),
     Execute(usize),
     /// The client's server applies the next commit.
     Apply(usize),
-    /// One that is inside leaves.
+    /// A participant that is inside leaves.
     Leave(usize),
     BeginAgain(usize),
     LearnExpiry(usize),

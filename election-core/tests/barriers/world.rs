@@ -38,7 +38,7 @@ impl World {
         Self::new(&wishes, budget)
     }
 
-    /// The trees that there were before; the clients' servers have applied the first only.
+    /// Sets the trees that were there before; the clients' servers have applied the first only.
     pub fn after(mut self, trees: Vec<Tree>) -> Self {
         self.server = Server::new(trees);
         self.laws = Laws::new(self.clients.len(), self.server.tip());
@@ -50,7 +50,7 @@ impl World {
         self
     }
 
-    /// Each client uses the barrier so often.
+    /// Has each client use the barrier so often.
     pub fn turns(mut self, turns: u8) -> Self {
         for client in &mut self.clients {
             client.turns_left = turns - 1;
@@ -185,7 +185,7 @@ impl World {
         self.bound_the_lag();
     }
 
-    /// What goes wrong, at the cost of the budget.
+    /// Takes a step that goes wrong, at the cost of the budget.
     fn suffer(&mut self, fault: Step) {
         match fault {
             Step::Disconnect(i) => {
@@ -367,7 +367,7 @@ impl World {
     }
 }
 
-/// What a commit makes watches tell.
+/// Returns the watch events of a commit.
 fn changes(before: &Tree, after: &Tree) -> Vec<(Name, Change)> {
     let mut changes = Vec::new();
     for (name, znode) in before {

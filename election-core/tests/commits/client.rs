@@ -9,7 +9,7 @@ use election_core::{
 
 use super::server::{Answer, Request};
 
-/// What a client does, one after the other.
+/// A client's calls, one after the other.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Errand {
     Begin(NomineeId, Vec<SiteName>),
@@ -23,7 +23,7 @@ pub enum Machine {
     Party(TwoPhaseCommit),
 }
 
-/// What a machine has told.
+/// The notices of a machine so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Told {
     Begin(BeginEnd),
@@ -118,7 +118,7 @@ impl Client {
         }
     }
 
-    /// Which errand comes after such an end.
+    /// Returns the errand after such an end.
     pub fn after(&self, at: usize, told: Told) -> usize {
         match told {
             Told::Party(CommitSiteNotice::Ended(CommitEnd::Decided(_))) => {
@@ -183,7 +183,7 @@ impl Client {
         Ok(())
     }
 
-    /// The driver takes down what is not awaited.
+    /// Takes down the watches that nothing awaits, as the driver.
     pub fn drop_watches(&mut self) {
         let Self { machines, watches, .. } = self;
         watches.retain(|(actor, ticket, _)| machines[*actor].awaits_change(*ticket));
@@ -215,7 +215,8 @@ impl Client {
         self.feed(actor, Event::Reply { ticket, result })
     }
 
-    /// What was asked for and is not answered goes with the connection; writes may be executed yet.
+    /// Breaks the connection: requests without an answer are lost, but the server may still execute
+    /// writes.
     pub fn lose_link(&mut self) {
         self.link = Link::Down;
         self.applied = self.seen;

@@ -1,4 +1,4 @@
-//! What has to hold, whatever happens.
+//! The laws that have to hold, whatever happens.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use super::client::{Client, Course, Errand, Told};
 use super::server::Tree;
 use super::world::World;
 
-/// What was the case so far, as an observer of the whole ensemble sees it.
+/// The history so far, as an observer of the whole ensemble sees it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Laws {
     /// The first that was broken.
@@ -63,13 +63,13 @@ impl Laws {
         self.fault.get_or_insert(fault);
     }
 
-    /// A client begins with an errand.
+    /// Notes that a client begins with an errand.
     pub fn begin(&mut self, i: usize, id: NomineeId, tip: &Tree) {
         let is_absent = standing(tip).map(|(_, id)| id) != Some(id);
         self.meant.insert(i, (id, is_absent));
     }
 
-    /// A commit: the tree before it, and the tree after it.
+    /// Notes a commit, with the trees before and after it.
     pub fn committed(&mut self, author: Option<&SiteName>, before: &Tree, after: &Tree) {
         let (was, is) = (standing(before), standing(after));
         for (meant, was_absent) in self.meant.values_mut() {
@@ -183,7 +183,8 @@ impl World {
         Ok(())
     }
 
-    /// Nothing is on its way any more, and nothing goes wrong any more.
+    /// Checks the laws of a state at rest: nothing is on its way any more, and nothing goes wrong
+    /// any more.
     pub fn check_rest(&self) -> Result<(), String> {
         for client in &self.clients {
             if client.course != Course::Done || !client.is_over() {

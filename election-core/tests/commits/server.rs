@@ -15,7 +15,7 @@ pub enum Change {
     Delete(String),
 }
 
-/// What a client asks for.
+/// A client's request.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Request {
     Exists(String),

@@ -1,4 +1,4 @@
-//! What may happen next, and how often it may go wrong.
+//! The next possible steps, and how often one may go wrong.
 
 /// How many faults a run may still contain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -36,7 +36,7 @@ fn votes(site: &SiteName, vote: Decision, learns: CommitTask) -> Vec<Errand> {
     vec![vote, task(learns), task(CommitTask::Acknowledge(site.clone()))]
 }
 
-/// The coordinator alone watches; each site is told.
+/// Makes a world in which the coordinator alone watches, and tells each site.
 fn told(count: usize, budget: Budget) -> World {
     let sites = sites(count);
     let mut world = World::new(ID, &sites, budget).client(None, coordinator());
@@ -47,7 +47,8 @@ fn told(count: usize, budget: Budget) -> World {
     world
 }
 
-/// Each site watches all others; the last errand is that of a party that cleans up.
+/// Makes a world in which each site watches all others; the last errand is that of a party that
+/// cleans up.
 fn each(count: usize, budget: Budget) -> World {
     let sites = sites(count);
     let cleans_up = vec![task(CommitTask::Learn), task(CommitTask::Finish)];
@@ -59,7 +60,7 @@ fn each(count: usize, budget: Budget) -> World {
     world
 }
 
-/// The first site votes to abort.
+/// Makes a world in which the first site votes to abort.
 fn with_a_refusal(budget: Budget) -> World {
     let [a, b] = [site("a"), site("b")];
     World::new(ID, &[a.clone(), b.clone()], budget)
@@ -68,7 +69,7 @@ fn with_a_refusal(budget: Budget) -> World {
         .client(Some(&b), votes(&b, Decision::Commit, CommitTask::Learn))
 }
 
-/// One site, two coordinators, one of which wants to abort.
+/// Makes a world of one site and two coordinators, of which one wants to abort.
 fn with_an_aborter(budget: Budget) -> World {
     let a = site("a");
     World::new(ID, core::slice::from_ref(&a), budget)
@@ -77,7 +78,7 @@ fn with_an_aborter(budget: Budget) -> World {
         .client(Some(&a), votes(&a, Decision::Commit, CommitTask::Learn))
 }
 
-/// The next transaction is begun at the same path.
+/// Makes a world in which the next transaction is begun at the same path.
 fn one_after_the_other(budget: Budget) -> World {
     let a = site("a");
     let next = Errand::Begin(NEXT, vec![a.clone()]);
@@ -86,7 +87,7 @@ fn one_after_the_other(budget: Budget) -> World {
         .client(Some(&a), votes(&a, Decision::Commit, CommitTask::Decide))
 }
 
-/// Two begin a transaction at one path.
+/// Makes a world in which two parties begin a transaction at one path.
 fn two_begin(budget: Budget) -> World {
     let errands = |id| {
         let tasks = [CommitTask::Abort, CommitTask::Finish];
@@ -96,7 +97,8 @@ fn two_begin(budget: Budget) -> World {
     World::new(ID, &[], budget).client(None, errands(ID)).client(None, errands(NEXT))
 }
 
-/// A reply to the one that begins is lost, and another party may bring it to its end meanwhile.
+/// Makes a world in which the party that begins may lose a reply, and another one may bring the
+/// transaction to its end meanwhile.
 fn begun_in_doubt(budget: Budget) -> World {
     let ends = [CommitTask::Abort, CommitTask::Finish].map(task);
     let begin = Errand::Begin(ID, sites(1));
@@ -105,7 +107,7 @@ fn begun_in_doubt(budget: Budget) -> World {
         .client(None, ends.to_vec())
 }
 
-/// Two remove a transaction, and one begins the next.
+/// Makes a world in which two parties remove a transaction, and one begins the next.
 fn two_finish(budget: Budget) -> World {
     let ends = [CommitTask::Abort, CommitTask::Finish].map(task);
     let next = Errand::Begin(NEXT, sites(1));
@@ -114,7 +116,7 @@ fn two_finish(budget: Budget) -> World {
         .client(None, ends.to_vec())
 }
 
-/// A site that has voted to commit wants to abort.
+/// Makes a world with a site that has voted to commit, and wants to abort.
 fn with_a_second_thought(budget: Budget) -> World {
     let a = site("a");
     let mut errands = votes(&a, Decision::Commit, CommitTask::Learn);

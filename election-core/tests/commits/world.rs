@@ -11,7 +11,7 @@ use super::laws::Laws;
 use super::server::{Answer, Applies, Change, Request, Server, Tree};
 use super::step::{Budget, Step};
 
-/// What is left of a process that was killed.
+/// The remains of a process that was killed.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Ghost {
     site: Option<SiteName>,
@@ -30,7 +30,7 @@ pub struct World {
 }
 
 impl World {
-    /// With a transaction that is begun for these sites, if there are any.
+    /// Makes a world, with a transaction that is begun for these sites, if there are any.
     pub fn new(id: NomineeId, begun: &[SiteName], budget: Budget) -> Self {
         let mut tree = Tree::new();
         if !begun.is_empty() {
@@ -60,7 +60,7 @@ impl World {
         self
     }
 
-    /// Servers answer reads while they apply a transaction.
+    /// Lets servers answer reads while they apply a transaction.
     pub fn part_by_part(mut self) -> Self {
         self.server.applies = Applies::PartByPart;
         self
@@ -188,7 +188,7 @@ impl World {
         self.bound_the_lag();
     }
 
-    /// What goes wrong, at the cost of the budget.
+    /// Takes a step that goes wrong, at the cost of the budget.
     fn suffer(&mut self, fault: Step) {
         match fault {
             Step::Disconnect(i) => {
@@ -257,7 +257,7 @@ impl World {
         }
     }
 
-    /// A machine told something: what its client does next.
+    /// Notes a machine's notice, and takes the client's next errand.
     fn heard(&mut self, i: usize, actor: usize, told: Told) {
         let client = &self.clients[i];
         let id = id_of(client);
@@ -408,7 +408,7 @@ impl World {
     }
 }
 
-/// The transaction that a client means.
+/// Returns the transaction that a client means.
 fn id_of(client: &Client) -> NomineeId {
     let at = match client.course {
         Course::At(at) => at,
@@ -418,7 +418,7 @@ fn id_of(client: &Client) -> NomineeId {
     id
 }
 
-/// What a commit makes watches tell.
+/// Returns the watch events of a commit.
 fn changes(before: &Tree, after: &Tree) -> Vec<(String, Fired)> {
     let gone = before.keys().filter(|name| !after.contains_key(*name));
     let created = after.keys().filter(|name| !before.contains_key(*name));

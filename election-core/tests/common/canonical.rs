@@ -155,8 +155,8 @@ impl Ranks {
         if self.exact { token } else { rank(&self.tokens, &token) }
     }
 
-    /// A candidate by its place among all that are known: that tells whose it is, too, unless the
-    /// numbers come around again.
+    /// Writes a candidate as its place among all that are known: the place tells its nominee, too,
+    /// unless the numbers come around again.
     fn name(&self, name: Name) -> i64 {
         let number = if self.exact {
             let client = i64::try_from(name.client).expect("few clients");
@@ -199,7 +199,7 @@ impl Ranks {
         mix.number(name);
     }
 
-    /// Everything about one client, and about the world as far as it is this client's.
+    /// Mixes in everything about one client, and about the world as far as it is this client's.
     fn client(&self, world: &World, client: &Client, mix: &mut Mix) {
         if self.exact {
             mix.number(i64::try_from(client.index).expect("few clients"));
@@ -235,7 +235,7 @@ impl Ranks {
         }
     }
 
-    /// Which znodes and sessions of the world are this client's.
+    /// Mixes in the znodes and sessions of the world that are this client's.
     fn property(&self, world: &World, client: &Client, mix: &mut Mix) {
         let created = world.server.log.iter().filter_map(Entry::created);
         for znode in world.server.base.znodes.iter().chain(created) {

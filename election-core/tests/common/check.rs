@@ -1,4 +1,4 @@
-//! What must hold in every state of a world.
+//! The laws that must hold in every state of a world.
 
 use election_core::{End, NominationError, Recipe, Role, Token};
 
@@ -23,8 +23,9 @@ impl World {
         self.check_herd()
     }
 
-    /// What must hold besides where nothing happens any more unless something goes wrong: exactly
-    /// one leads, everybody else follows, and the queue holds nothing but their candidates.
+    /// Checks the further laws of a state where nothing happens any more unless something goes
+    /// wrong: exactly one nominee leads, all others follow, and the queue holds nothing but their
+    /// candidates.
     pub fn check_rest(&self) -> Result<(), String> {
         self.check_end_at_rest()?;
         self.check_hand_over_at_rest()?;
@@ -53,8 +54,8 @@ impl World {
         if queue == candidates { Ok(()) } else { Err(format!("{queue:?} for {candidates:?}")) }
     }
 
-    /// Two that exclude each other never hold at once, and none does while an earlier znode stands that
-    /// excludes its own.
+    /// Checks that two contenders that exclude each other never hold at once, and that none holds while an earlier
+    /// znode stands that excludes its own.
     fn check_exclusion(&self, leaders: &[usize]) -> Result<(), String> {
         let kind = |leader: &usize| self.clients[*leader].kind();
         for (at, leader) in leaders.iter().enumerate() {
@@ -78,7 +79,8 @@ impl World {
         Ok(())
     }
 
-    /// Where nothing is on its way, every contender holds that none before it excludes.
+    /// Checks that, where nothing is on its way, every contender holds that none before it
+    /// excludes.
     fn check_progress(&self) -> Result<(), String> {
         let leaders = self.valid_leaders();
         if leaders.is_empty() {
@@ -100,9 +102,9 @@ impl World {
         Ok(())
     }
 
-    /// Who believes to lead, in a session that lives and by a znode that no operator deleted. The
-    /// lease covers the time between the end of a session and the news of it; against an operator
-    /// only the token helps.
+    /// Returns the nominees that believe to lead, in a session that lives and by a znode that no
+    /// operator deleted. The lease covers the time between the end of a session and the news of it;
+    /// against an operator only the token helps.
     fn valid_leaders(&self) -> Vec<usize> {
         let leads = |client: &&Client| match client.nominee.role() {
             Role::Leading { token } | Role::Suspended { token } => {
@@ -190,7 +192,7 @@ impl World {
         }
     }
 
-    /// Nothing is on its way to the client, so what it believes must be so.
+    /// Checks the beliefs of a client to which nothing is on its way: they must be so.
     fn check_quiet_client(&self, client: &Client) -> Result<(), String> {
         match client.nominee.role() {
             Role::Leading { .. } if !self.stands(client) => {
@@ -227,7 +229,7 @@ impl World {
         })
     }
 
-    /// A deletion wakes one follower at most; that of a writer, or of a contender of another format,
+    /// Checks that a deletion wakes one follower at most; that of a writer, or of a contender of another format,
     /// wakes one writer, and the readers behind it, which are to wake together.
     fn check_herd(&self) -> Result<(), String> {
         for znode in &self.server.tip.znodes {

@@ -79,9 +79,9 @@ pub struct Client {
     pub session: SessionId,
     /// At the server; the client may not know yet.
     pub session_lives: bool,
-    /// What the server of this connection has applied.
+    /// The last commit that the server of this connection has applied.
     pub applied: usize,
-    /// What the session has seen for certain: it goes to no server that is behind.
+    /// The last commit that the session has seen for certain: it goes to no server that is behind.
     pub seen: usize,
     pub watchers: Vec<Watcher>,
     /// Sent, and not executed yet.
@@ -139,7 +139,8 @@ impl Client {
         }
     }
 
-    /// Another process goes on with the session; what was on its way to this one is lost.
+    /// Hands the session to another process, which goes on with it; messages on the way to this one
+    /// are lost.
     pub fn hand_over(&mut self) {
         self.nominee = self.nominee.returning(self.wish);
         self.stragglers.clear();
@@ -164,12 +165,12 @@ impl Client {
         matches!(self.nominee.role(), Role::Ended(_))
     }
 
-    /// Also while suspended.
+    /// Whether the client leads, also while suspended.
     pub fn leads(&self) -> bool {
         matches!(self.nominee.role(), Role::Leading { .. } | Role::Suspended { .. })
     }
 
-    /// Over, and nothing of it is left on its way.
+    /// Whether the client is over, and nothing of it is left on its way.
     pub fn is_idle_for_good(&self) -> bool {
         self.nominee.phase() == Phase::Over
             && self.requests.is_empty()
@@ -199,7 +200,7 @@ impl Client {
         session.get() / SESSIONS == self.session.get() / SESSIONS
     }
 
-    /// Its user wants to go on as a reader.
+    /// Asks, as the user, to go on as a reader.
     pub fn downgrade(&mut self) -> Result<Option<News>, String> {
         self.nominee.downgrade();
         self.downgrade = Downgrade::Wanted;
@@ -214,7 +215,7 @@ impl Client {
         self.nominee.kind(self.wish)
     }
 
-    /// The token of what is held by a znode with this `czxid`.
+    /// Returns the token of a leadership or a lock by a znode with this `czxid`.
     pub fn token_of(&self, czxid: Token) -> Token {
         self.kept.filter(|(kept, _)| *kept == czxid).map_or(czxid, |(_, token)| token)
     }
@@ -228,13 +229,13 @@ impl Client {
         })
     }
 
-    /// Of what it writes.
+    /// Returns the author of its writes.
     pub fn author(&self) -> Author {
         Author { client: self.index, session: self.session, kind: self.kind() }
     }
 
-    /// The driver takes down what is no longer waited for, a watch whose read is still in flight
-    /// too. A change may be on its way all the same, and must not matter.
+    /// Takes down, as the driver, each watch that the nominee no longer waits for, also one with a
+    /// read still in flight. A change may be on its way all the same, and must not matter.
     pub fn take_down_watches(&mut self) -> Result<(), String> {
         let nominee = &self.nominee;
         let awaited = |watcher: &Watcher| nominee.awaits_change(watcher.ticket);
@@ -260,7 +261,7 @@ impl Client {
         Ok(())
     }
 
-    /// Whatever happens after the end, nothing is asked for or told any more.
+    /// Whether the machine, after its end, asks for nothing and tells nothing, whatever happens.
     pub fn is_silent_after_its_end(&self) -> bool {
         let session = SessionId::new(self.session.get() + 1);
         let known = Event::Connected { session: self.session };
@@ -282,7 +283,7 @@ impl Client {
         is_silent && (output.command, output.notice) == (None, None)
     }
 
-    /// The requests whose replies did not come yet.
+    /// Returns the requests that have had no reply yet.
     pub fn unanswered(&self) -> impl Iterator<Item = Ticket> {
         let due = self.due.iter().map(|due| due.ticket);
         due.chain(self.requests.iter().map(|(ticket, _)| *ticket))
@@ -327,7 +328,7 @@ impl Client {
         }
     }
 
-    /// The end that was announced, if any.
+    /// Returns the end that was announced, if any.
     pub fn end(&self) -> Option<End> {
         match self.nominee.role() {
             Role::Ended(end) => Some(end),

@@ -20,7 +20,7 @@ pub enum Ending {
     Deleting(Vec<Name>),
 }
 
-/// What has become of the election by that.
+/// The election's state after that.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Course {
     /// It was never ended.
@@ -104,7 +104,7 @@ impl World {
         }
     }
 
-    /// The names that are on the operator's list.
+    /// Returns the names that are on the operator's list.
     pub fn names_to_end(&self) -> &[Name] {
         match &self.ending {
             Ending::Deleting(names) => names,
@@ -126,7 +126,7 @@ impl World {
         }
     }
 
-    /// Where nothing happens any more: each nominee was told of the end by its name, and none stands.
+    /// Checks a state where nothing happens any more: each nominee was told of the end by its name, and none stands.
     pub fn check_end_at_rest(&self) -> Result<(), String> {
         if !self.is_over() {
             return Ok(());

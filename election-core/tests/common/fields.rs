@@ -5,7 +5,7 @@ use core::hash::Hasher;
 use super::client::FIRST_SESSION;
 use super::server::{Name, split};
 
-/// What a hasher is shown of a nominee.
+/// A field of a nominee, as a hasher is shown it.
 pub enum Field {
     Name(Name),
     Token(i64),

@@ -8,7 +8,7 @@ use super::client::Client;
 use super::server::{Entry, Name};
 use super::step::Step;
 
-/// What is being handed over.
+/// The leadership that is being handed over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct HandOver {
     /// The leader, and by what.
@@ -50,7 +50,8 @@ impl World {
         }
     }
 
-    /// The mark is created in a transaction with a check of the leader's candidate.
+    /// Whether the leader may begin to hand over: it creates the mark in a transaction with a check
+    /// of its candidate.
     fn may_hand_over(&self, client: &Client) -> bool {
         let stands = client.candidate().is_some_and(|own| self.server.find(own).is_some());
         matches!(client.nominee.role(), Role::Leading { .. }) && client.session_lives && stands
@@ -122,7 +123,8 @@ impl World {
             && matches!(client.nominee.role(), Role::Following { .. })
     }
 
-    /// The next to be elected is the one that the leader has stepped down for, while that stands.
+    /// Checks that the next to be elected is the one that the leader has stepped down for, while
+    /// that stands.
     pub fn check_successor(&mut self, elected: usize) {
         if let Some(HandOver { stage: Stage::Done, to, .. }) = self.hand_over {
             self.hand_over = None;

@@ -1,4 +1,4 @@
-//! How far servers may lag, and what nobody can see any more.
+//! The lag of servers, and the changes that no client can see any more.
 
 use super::World;
 use super::client::Client;
@@ -6,8 +6,8 @@ use super::server::{Answer, Entry, Request};
 use super::step::Heard;
 
 impl World {
-    /// No server lags more than `max_lag` changes behind, and what none of them lags behind is
-    /// forgotten.
+    /// Lets no server lag more than `max_lag` changes behind, and forgets the changes that none of
+    /// them lags behind.
     pub fn bound_the_lag(&mut self) {
         for i in 0..self.clients.len() {
             loop {
@@ -58,8 +58,8 @@ impl World {
         self.forget_unheard();
     }
 
-    /// A deletion that no watch told of counts until no list shows the znode any more, and no client
-    /// waits for its end.
+    /// Forgets a deletion that no watch reported, once no list shows the znode any more, and no client waits for its
+    /// end.
     fn forget_unheard(&mut self) {
         let (clients, log) = (&self.clients, &self.server.log);
         self.server.unheard.retain(|name| {
@@ -68,8 +68,8 @@ impl World {
         });
     }
 
-    /// A deletion in doubt of a znode that is gone can do nothing any more, unless its name comes
-    /// around again.
+    /// Forgets a deletion in doubt of a znode that is gone: it can do nothing any more, unless its
+    /// name comes around again.
     fn forget_vain_deletions(&mut self) {
         if self.numbers_matter {
             return;
@@ -84,7 +84,7 @@ impl World {
         }
     }
 
-    /// An eviction counts until the evicted can know of it no longer.
+    /// Forgets an eviction once the evicted can know of it no longer.
     fn forget_evictions(&mut self) {
         let (clients, log) = (&self.clients, &self.server.log);
         self.evicted.retain(|(name, _)| {

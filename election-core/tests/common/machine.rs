@@ -8,7 +8,7 @@ use election_core::{
 
 use super::server::Kind;
 
-/// What a client stands for.
+/// A client's contest: an election or a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Wish {
     Leadership(Policy),
@@ -31,10 +31,10 @@ impl Wish {
     }
 }
 
-/// What a machine tells.
+/// A notice of a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum News {
-    /// What a nominee can tell, too.
+    /// A notice that a nominee can give, too.
     Noticed(Notice),
     RevokeRequested,
     Downgraded,
@@ -58,7 +58,7 @@ impl Machine {
         }
     }
 
-    /// That of another process, which goes on with the session.
+    /// Returns the machine of another process, which goes on with the session.
     pub fn returning(&self, wish: Wish) -> Self {
         match (self, wish) {
             (Self::Nominee(nominee), Wish::Leadership(policy)) => {
@@ -89,7 +89,7 @@ impl Machine {
         }
     }
 
-    /// How it gave up, if it did without holding a lock.
+    /// Returns why it gave up, if it did without holding a lock.
     pub fn gave_up(&self) -> Option<(GaveUp, Departure)> {
         match self {
             Self::Lock(lock) => match lock.state() {
@@ -100,7 +100,7 @@ impl Machine {
         }
     }
 
-    /// What it wants now.
+    /// Returns the kind of znode that the contender wants now.
     pub fn kind(&self, wish: Wish) -> Kind {
         match self {
             Self::Lock(lock) if lock.access() == Access::Shared => Kind::Read,

@@ -96,25 +96,25 @@ pub struct World {
     pub numbers_matter: bool,
     /// Whether nominations may fail because the server refuses what they need.
     pub may_fail: bool,
-    /// What an operator deleted, as long as its nominee may not know it.
+    /// The candidates that an operator deleted, as long as their nominees may not know it.
     pub evicted: Vec<(Name, Token)>,
     /// The first rule that was broken.
     pub fault: Option<String>,
-    /// The greatest token that anybody was elected with.
+    /// The greatest token of any election so far.
     pub greatest_token: i64,
     /// The same, of those that share with none.
     pub greatest_unshared: i64,
     /// The operator that ends the election.
     pub ending: Ending,
     pub course: Course,
-    /// What is being handed over.
+    /// The leadership that is being handed over.
     pub hand_over: Option<HandOver>,
     /// Whether an operator may have deleted candidates for another reason.
     pub has_evicted_otherwise: bool,
 }
 
 impl World {
-    /// Clients that are about to connect, each with one nominee.
+    /// Makes a world of clients that are about to connect, each with one nominee.
     pub fn new(clients: usize, budget: Budget) -> Self {
         Self::with_policy(clients, budget, Policy::default())
     }
@@ -123,7 +123,7 @@ impl World {
         Self::of(&vec![Wish::Leadership(policy); clients], budget)
     }
 
-    /// Nominees in a format of another library.
+    /// Makes a world of nominees in a format of another library.
     pub fn in_format(clients: usize, format: Format, budget: Budget) -> Self {
         Self::of(&vec![Wish::LeadershipIn(format); clients], budget)
     }
@@ -154,12 +154,13 @@ impl World {
         }
     }
 
-    /// Connected and at rest, with a record of each notice; the clients stand in their order.
+    /// Makes a world of connected clients at rest, with a record of each notice; the clients stand
+    /// in their order.
     pub fn settled(clients: usize, policy: Policy) -> Self {
         Self::with_policy(clients, Budget::default(), policy).settle_in_order()
     }
 
-    /// The same for contenders for one lock.
+    /// Makes the same world of contenders for one lock.
     pub fn settled_locks(options: &[LockOptions]) -> Self {
         Self::locks(options, Budget::default()).settle_in_order()
     }
@@ -174,7 +175,7 @@ impl World {
         self
     }
 
-    /// The same world, with faults to come and without its record.
+    /// Gives the world faults to come, and drops its record.
     pub fn facing(mut self, budget: Budget) -> Self {
         self.budget = budget;
         self.numbers_matter |= budget.wipes > 0;
@@ -224,12 +225,12 @@ impl World {
         self.clients[client].candidate().expect("a candidate")
     }
 
-    /// What the client was told since the last call.
+    /// Returns the client's notices since the last call.
     pub fn notices(&mut self, client: usize) -> Vec<Notice> {
         self.clients[client].log.replace(Vec::new()).unwrap_or_default()
     }
 
-    /// Which requests the client sends until it comes to rest.
+    /// Returns the requests that the client sends until it comes to rest.
     pub fn requests_until_rest(&mut self, client: usize) -> Vec<Request> {
         let mut requests = Vec::new();
         while let Some(step) = self.next_of(client) {
@@ -245,32 +246,32 @@ impl World {
         requests
     }
 
-    /// The same world, with a contender for the lock that is about to connect.
+    /// Adds a contender for the lock that is about to connect.
     pub fn joined_by(mut self, options: LockOptions) -> Self {
         self.clients.push(Client::new(self.clients.len(), Wish::Lock(options)));
         self
     }
 
-    /// The same world, with servers that lag behind no more than so many changes.
+    /// Gives the world servers that lag no more than so many changes behind.
     pub fn lagging(mut self, max_lag: usize) -> Self {
         self.max_lag = max_lag;
         self
     }
 
-    /// The same world, with a znode in it that nobody created.
+    /// Adds a znode to the world that no client created.
     pub fn with_znode(mut self, znode: Znode) -> Self {
         self.server.zxid = self.server.zxid.max(znode.token.get());
         self.server.commit(Entry::Created(znode));
         self
     }
 
-    /// The same world, with servers before 3.5, whose replies to a create tell its name only.
+    /// Gives the world servers before 3.5, whose replies to a create tell its name only.
     pub fn without_create2(mut self) -> Self {
         self.server.knows_create2 = false;
         self
     }
 
-    /// The same world, with the server's counter at `next`.
+    /// Sets the server's counter to `next`.
     pub fn counting_from(mut self, next: i32) -> Self {
         self.server.next = next;
         self.numbers_matter = true;

@@ -22,7 +22,7 @@ pub struct Znode {
     pub data: Data,
 }
 
-/// What a znode's data says.
+/// The meaning of a znode's data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Data {
     Own,
@@ -39,8 +39,8 @@ impl Data {
     }
 }
 
-/// Whether clients may read a znode. Who may not is not told of its end either: the server drops the
-/// event, and the watch with it (ZOOKEEPER-4799).
+/// Whether clients may read a znode. A client that may not is not told of its end either: the server drops the event,
+/// and the watch with it (ZOOKEEPER-4799).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Access {
     Open,
@@ -109,7 +109,7 @@ impl Entry {
         }
     }
 
-    /// What the watches on a znode tell of it.
+    /// Returns the event that the watches on a znode get.
     pub fn told(self) -> Option<(Name, Change)> {
         match self {
             Self::Deleted(name) | Self::Exchanged(_, name) => Some((name, Change::Deleted)),
@@ -119,7 +119,7 @@ impl Entry {
     }
 }
 
-/// What is below the election node, after some prefix of the log.
+/// The children of the election node, after some prefix of the log.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Tree {
     pub has_election_node: bool,
@@ -172,9 +172,9 @@ impl Tree {
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Server {
-    /// What every session's server has applied.
+    /// The state that every session's server has applied.
     pub base: Tree,
-    /// What was committed after that, oldest first.
+    /// The later commits, oldest first.
     pub log: Vec<Entry>,
     /// The tree after the whole log.
     pub tip: Tree,
@@ -185,9 +185,9 @@ pub struct Server {
     pub unheard: Vec<Name>,
     /// Children that are no candidates.
     pub foreign: &'static [&'static str],
-    /// What the server answers to every create, whatever else it could.
     /// Whether the reply to a create tells the metadata of the znode.
     pub knows_create2: bool,
+    /// The server's answer to every create, whatever else it could answer.
     pub create_fails: Option<Failure>,
 }
 
@@ -212,7 +212,7 @@ impl Server {
         }
     }
 
-    /// One in which nobody created the election node yet.
+    /// Makes a server without an election node.
     pub fn without_election_node() -> Self {
         let nothing = Tree {
             has_election_node: false,
@@ -223,12 +223,12 @@ impl Server {
         Self { base: nothing.clone(), tip: nothing, ..Self::new() }
     }
 
-    /// The position of a server that lags behind nothing.
+    /// Returns the position of a server that lags behind nothing.
     pub fn end(&self) -> usize {
         self.log.len()
     }
 
-    /// The znode as committed.
+    /// Returns the znode as committed.
     pub fn find(&self, name: Name) -> Option<&Znode> {
         self.tip.find(name)
     }

@@ -1,4 +1,4 @@
-//! What can happen next in a world.
+//! The next possible steps in a world.
 
 use election_core::{Phase, Recipe, Role, SessionId};
 

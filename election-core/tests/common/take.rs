@@ -1,4 +1,4 @@
-//! What a step does to a world.
+//! The effects of a step on a world.
 
 use core::mem;
 
@@ -79,7 +79,7 @@ impl World {
             let Some(step) = self.steps().into_iter().find(|step| step.is_calm(self)) else {
                 return;
             };
-            // What the server has for a client comes before its reads.
+            // The server's messages to a client come before its reads.
             self.take(match step {
                 Step::Execute(i, _) => Step::Execute(i, NEWEST),
                 step => step,
@@ -155,7 +155,8 @@ impl World {
         }
     }
 
-    /// What the client's server may have sent on the connection that is about to be lost.
+    /// Sets aside the messages that the client's server may have sent on the connection that is
+    /// about to be lost.
     fn set_stragglers_aside(&mut self, i: usize) {
         if self.budget.stragglers == 0 {
             return;
@@ -203,7 +204,7 @@ impl World {
             return;
         }
         if request == Request::Barrier {
-            // What this session sent before is applied or refused by now.
+            // The server has applied or refused the earlier requests of this session by now.
             client.in_doubt.retain(|lost| lost.session != session);
         }
         let author = self.clients[i].author();
@@ -293,7 +294,7 @@ impl World {
         }
     }
 
-    /// What befalls contenders for a lock.
+    /// Takes a step of contenders for a lock.
     fn contend(&mut self, step: Step) {
         match step {
             Step::Deadline(i) => {
@@ -343,11 +344,11 @@ impl World {
         }
     }
 
-    /// Tokens grow from holder to holder that do not share, unless the newer one's znode is gone when
-    /// it hears of its promotion. What is shared is no later than what others share.
+    /// Notes the token of a new holder. Tokens grow from holder to holder that do not share, unless the newer one's
+    /// znode is gone when it hears of its promotion. A shared token is no later than those that others share.
     fn elected(&mut self, i: usize, token: Token) {
         let stands = self.server.tip.znodes.iter().any(|znode| znode.token == token);
-        // Who took over a leader's candidate leads with its token.
+        // A nominee that took over a leader's candidate leads with its token.
         let took_over = self.clients[i].creates == 0 && token.get() == self.greatest_token;
         let kind = self.clients[i].kind();
         let least = if kind == Kind::Read { self.greatest_unshared } else { self.greatest_token };
@@ -370,7 +371,7 @@ impl World {
         self.check_own_watch(i, "elected");
     }
 
-    /// Those that hold later have greater tokens than the reader.
+    /// Notes a downgrade: contenders that hold later have greater tokens than the reader.
     fn downgraded(&mut self, i: usize) {
         let token = self.clients[i].nominee.hold().token().map_or(0, Token::get);
         self.greatest_token = self.greatest_token.max(token);

@@ -14,14 +14,14 @@ fn merging_loses_nothing_of_endings() {
     assert_that_merging_loses_nothing("2 settled, ended, reopened", settled(2, budget).lagging(1));
 }
 
-/// One that joins sees the mark, or is on the list that comes after the mark.
+/// A nominee that joins sees the mark, or is on the list that comes after the mark.
 #[test]
 fn two_nominees_that_join_while_the_election_is_ended() {
     let budget = Budget { losses: 1, ends: 1, ..NO_FAULTS };
     explore("2 nominees, ended, 1 loss", World::new(2, budget).lagging(2));
 }
 
-/// Who stands again after an expiry looks again.
+/// A nominee that stands again after an expiry looks again.
 #[test]
 fn nominees_whose_sessions_expire_while_the_election_is_ended() {
     let budget = Budget { losses: 1, expiries: 1, ends: 1, ..NO_FAULTS };

@@ -1,4 +1,4 @@
-//! Formats whose names do not tell the own znode from others, and mixes of formats.
+//! Formats with names that do not tell the own znode from others, and mixes of formats.
 
 use election_core::{Format, LockOptions, SessionId, Token, WhenBusy};
 
@@ -18,7 +18,7 @@ const fn lock_in(format: Format) -> LockOptions {
     LockOptions { format, ..LOCK }
 }
 
-/// A world with a sequential child of another format in it.
+/// Puts a sequential child of another format into the world.
 fn beside(kind: Kind, owner: SessionId, mut world: World) -> World {
     let client = if kind == Kind::Plain { UNTOLD } else { 9 };
     let name = Name { sequence: 0, client, attempt: 0, kind };
@@ -99,7 +99,7 @@ fn two_nominees_without_ids_a_handed_out_session() {
     }
 }
 
-/// The session's znode is the nomination's, whichever process has created it.
+/// The session's znode is the nomination's; another process may have created it.
 #[test]
 fn two_nominees_without_ids_a_hand_over() {
     let budget = Budget { losses: 1, expiries: 1, withdrawals: 1, handovers: 1, ..NO_FAULTS };
@@ -158,7 +158,7 @@ fn two_nominees_beside_one_of_another_format() {
     }
 }
 
-/// What goes with no session leads nothing.
+/// A znode that goes with no session leads nothing.
 #[test]
 fn two_nominees_beside_a_persistent_child_and_one_of_another_format() {
     let budget = Budget { losses: 1, withdrawals: 1, deletions: 1, ..NO_FAULTS };

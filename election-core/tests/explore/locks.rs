@@ -16,12 +16,12 @@ const fn trying(options: LockOptions) -> LockOptions {
     LockOptions { when_busy: WhenBusy::GiveUp, ..options }
 }
 
-/// Connected, in their order, and at rest.
+/// Makes a world of connected contenders, in their order, and at rest.
 fn settled(locks: &[LockOptions], budget: Budget) -> World {
     World::settled_locks(locks).facing(budget)
 }
 
-/// A writer that is no client of the world's has the lock.
+/// Makes a world in which a writer that is no client of it has the lock.
 fn behind_a_foreign_writer(locks: &[LockOptions], budget: Budget) -> World {
     let name = Name { sequence: 0, client: 9, attempt: 0, kind: Kind::Write };
     let (owner, token): (SessionId, _) = (FOREIGN, Token::new(50));
@@ -58,7 +58,7 @@ fn three_locks_one_released() {
     explore("3 locks, 1 loss, 1 released or given up", world);
 }
 
-/// What was held and is lost ends, and is not held again.
+/// A lock that was held and is lost ends, and is not held again.
 #[test]
 fn two_settled_locks_an_operator() {
     let budget = Budget { losses: 1, deletions: 1, writes: 1, lapses: 1, ..NO_FAULTS };

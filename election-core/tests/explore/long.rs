@@ -6,7 +6,7 @@ use crate::common::{ANY_NUMBER, Budget, World};
 use crate::search::explore_long;
 use crate::{NO_FAULTS, settled};
 
-/// What needs neither an operator nor a bound.
+/// The faults that need neither an operator nor a bound.
 const ANY_FAULTS: Budget =
     Budget { losses: ANY_NUMBER, expiries: ANY_NUMBER, lapses: ANY_NUMBER, ..NO_FAULTS };
 

@@ -1,12 +1,12 @@
 //! Every interleaving of a small world: nominees and their links, and an ensemble whose servers
 //! lag.
 //!
-//! What can happen, in any order: requests are executed; replies come, come late, or are lost with
-//! their connection, the request executed before, afterwards or never; watches fire; links go down
-//! and up again at a server that lags, though never behind what the session has seen; sessions
-//! expire, and their clients hear of it later; servers hand out another session while the old one
-//! lives; leases lapse; nominees resign and withdraw; processes hand their session and nomination
-//! to another one; an operator deletes candidates, writes to them, and deletes the election node. Earlier sessions leave ghosts.
+//! These events can happen, in any order: requests are executed; replies come, come late, or are lost with their
+//! connection, the request executed before, afterwards or never; watches fire; links go down and up again at a server
+//! that lags, though never behind what the session has seen; sessions expire, and their clients hear of it later;
+//! servers hand out another session while the old one lives; leases lapse; nominees resign and withdraw; processes
+//! hand their session and nomination to another one; an operator deletes candidates, writes to them, and deletes the
+//! election node. Earlier sessions leave ghosts.
 //!
 //! The ensemble is a log of committed changes. A session's server has applied a part of it: reads
 //! are answered from there, writes and `sync` go to the end, and their reply comes when the server
@@ -14,20 +14,18 @@
 //! lags, so the two are one step. Of the servers that could answer a read alike, the one farthest
 //! behind is taken, since it can still do whatever the others can.
 //!
-//! In every state ([`common::check`]): never two valid leaders, where one is valid whose session
-//! lives, whose lease has not lapsed, and whose znode no operator deleted; a leader's znode stands,
-//! and is watched; tokens grow from leader to leader; two watches a nominee at most; one znode a session;
-//! no znode of a nominee that has ended; no two followers wait for one znode; one request in
-//! flight; nothing after the end; what is awaited no longer changes nothing. From every state: once
-//! nothing goes wrong any more, events end by themselves, in whatever order they come, and leave
-//! exactly one leader with everybody else behind it, unless all have ended.
+//! In every state ([`common::check`]): never two valid leaders, where one is valid whose session lives, whose lease
+//! has not lapsed, and whose znode no operator deleted; a leader's znode stands, and is watched; tokens grow from
+//! leader to leader; two watches a nominee at most; one znode a session; no znode of a nominee that has ended; no two
+//! followers wait for one znode; one request in flight; nothing after the end; an event that no command awaits any
+//! more changes nothing. From every state: once nothing goes wrong any more, events end by themselves, in whatever
+//! order they come, and leave exactly one leader with everybody else behind it, unless all have ended.
 //!
-//! States that differ only in how high the numbers have become, and in which nominee is which, are
-//! one ([`common::canonical`]). Therefore most faults need no bound: `ANY_NUMBER` of connections
-//! may be lost, and the world is still finite. This is why the explorer is our own, and not
-//! stateright: what makes three nominees small is this merging, for which one has to see the fields
-//! of a nominee by kind; replies are borrowed, so that an action is not a value that can be kept;
-//! and the graph of calm steps is needed afterwards, to show that it has no circle.
+//! States that differ only in how high the numbers have become, and in which nominee is which, are one
+//! ([`common::canonical`]). Therefore most faults need no bound: `ANY_NUMBER` of connections may be lost, and the
+//! world is still finite. This is why the explorer is our own, and not stateright: this merging makes three nominees
+//! small, and it has to see the fields of a nominee by kind; replies are borrowed, so that an action is not a value
+//! that can be kept; and the graph of calm steps is needed afterwards, to show that it has no circle.
 
 #![allow(
     clippy::indexing_slicing,
@@ -78,7 +76,7 @@ const NO_FAULTS: Budget = Budget {
     hand_overs: 0,
 };
 
-/// Connected, in their order, and at rest.
+/// Makes a world of connected nominees, in their order, and at rest.
 fn settled(nominees: usize, budget: Budget) -> World {
     World::settled(nominees, Policy::default()).facing(budget)
 }
@@ -203,7 +201,7 @@ fn two_nominees_at_the_end_of_the_counter() {
     explore("2 nominees, end of the counter, 1 loss, 1 lapse", world);
 }
 
-/// What the watch would have told may have happened before.
+/// The change that the lost watch would have reported may have come before.
 #[test]
 fn three_settled_nominees_two_lost_watches() {
     let budget = Budget { lost_watches: 2, withdrawals: 1, deletions: 1, ..NO_FAULTS };

@@ -14,12 +14,12 @@ pub fn explore(name: &str, start: World) -> Fingerprints {
     explore_up_to(100_000, name, start)
 }
 
-/// The same for a large world.
+/// Explores a large world in the same way.
 pub fn explore_long(name: &str, start: World) -> Fingerprints {
     explore_up_to(12_000_000, name, start)
 }
 
-/// More states than the limit are a nominee that never comes to rest.
+/// Explores a world. More states than the limit mean a nominee that never comes to rest.
 fn explore_up_to(limit: usize, name: &str, start: World) -> Fingerprints {
     let begin = Instant::now();
     let mut search = Search::new(start);
@@ -69,7 +69,7 @@ struct Search {
     queue: VecDeque<(World, u32)>,
     /// The states that calm steps lead to, for one state after the other.
     calm: Vec<u32>,
-    /// Where those of each state end.
+    /// The ends of the steps of each state in that list.
     calm_ends: Vec<usize>,
     rests: usize,
 }
@@ -115,8 +115,9 @@ impl Search {
         self.calm_ends.push(self.calm.len());
     }
 
-    /// Whatever the order of events, calm steps lead to rest if they lead nowhere twice: then each
-    /// state can be taken away once nothing leads to it any more (Kahn's algorithm).
+    /// Returns a state on a circle of calm steps. In any order of events they lead to rest if they
+    /// lead nowhere twice: then each state can be taken away once nothing leads to it any more
+    /// (Kahn's algorithm).
     fn a_state_on_a_calm_circle(&self) -> Option<u32> {
         let states = self.ways.len();
         let mut ways_in = vec![0_u32; states];
@@ -140,7 +141,7 @@ impl Search {
         (taken < states).then(circle).flatten().and_then(|state| u32::try_from(state).ok())
     }
 
-    /// A step a line.
+    /// Returns the way to a state, a step a line.
     fn way_to(&self, state: u32) -> String {
         let mut steps = Vec::new();
         let mut state = state;

@@ -1,4 +1,4 @@
-//! Formats whose names do not tell whose a znode is, and znodes of another format.
+//! Formats with names that do not tell a znode's owner, and znodes of another format.
 
 #![expect(clippy::indexing_slicing, reason = "a test: it fails by panicking")]
 
@@ -21,7 +21,7 @@ fn znode(sequence: i32, owner: SessionId) -> Znode {
     Znode { name, owner, token, version: 0, access: Access::Open, data: Data::Own }
 }
 
-/// A nominee in `n_` behind three candidates of others, whose create is in doubt.
+/// Makes a world with a nominee in `n_` behind three candidates of others, with a create in doubt.
 fn in_doubt_behind_three() -> World {
     let mut world = World::in_format(1, PLAIN, Budget::default());
     for sequence in [0, 4, 5] {
@@ -83,7 +83,8 @@ fn a_create_without_an_id_is_found_among_later_ones() {
     assert_eq!(world.candidate(0), plain(6));
 }
 
-/// What it had before is no younger than what it looks for, and so is all that was there before that.
+/// The znode that it had before is no younger than the one that it looks for, and so are all znodes that were there
+/// before that.
 #[test]
 fn a_search_without_an_id_ends_at_the_znode_that_was_there_before() {
     let mut world = World::in_format(1, PLAIN, Budget::default());

@@ -7,7 +7,7 @@ use crate::common::server::Request;
 use crate::common::step::Step;
 use crate::{STAND_AGAIN, create_in_doubt};
 
-/// Two nominees at rest, of which the first leads and is handed over.
+/// Makes a world of two nominees at rest, of which the first leads and is handed over.
 fn handed_over_leader() -> World {
     let mut world = World::settled(2, STAND_AGAIN);
     world.take(Step::HandOver(0));

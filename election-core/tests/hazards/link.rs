@@ -89,8 +89,8 @@ fn session_is_expired_and_the_policy_is_to_end() {
     }
 }
 
-/// Whichever is heard first, that the own znode is gone or that the session has expired, the
-/// leadership is lost once.
+/// The leadership is lost once, whether the nominee hears first that its znode is gone or that the
+/// session has expired.
 #[test]
 fn deletion_and_expiry_in_either_order_are_one_loss() {
     let leader = || {

@@ -1,5 +1,4 @@
-//! What goes wrong, and what happens then: a test for each hazard that is the election's own
-//! business.
+//! Failures, and the reactions to them: a test for each hazard that is the election's own business.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -28,7 +27,7 @@ const END: Policy = Policy {
     lock_delay: Duration::ZERO,
 };
 
-/// A client that lost its connection after its create was sent.
+/// Makes a world with a client that lost its connection after it had sent its create.
 fn create_in_doubt() -> World {
     let mut world = World::new(1, Budget::default());
     world.notices(0);

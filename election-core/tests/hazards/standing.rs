@@ -55,7 +55,7 @@ fn own_znode_is_deleted_by_someone_else() {
     assert!(matches!(world.role(2), Role::Leading { .. }));
 }
 
-/// One that is not the heir hears of it by its first look at latest.
+/// A nominee that is not the heir hears of it by its first look at latest.
 #[test]
 fn the_znode_of_a_new_follower_is_deleted_by_someone_else() {
     let mut world = World::settled(3, STAND_AGAIN);
@@ -194,7 +194,7 @@ fn the_last_in_the_way_goes_and_the_successor_sends_nothing() {
     assert!(!world.has_news(2), "nobody else is woken");
 }
 
-/// A follower whose predecessor goes while others are ahead looks again.
+/// A follower looks again when its predecessor goes while others are ahead.
 #[test]
 fn a_follower_in_the_middle_goes_and_the_next_one_follows_the_leader() {
     let mut world = World::settled(3, STAND_AGAIN);

@@ -102,7 +102,7 @@ impl Client {
         watches.retain(|(ticket, _)| nominee.awaits_change(*ticket));
     }
 
-    /// A read was answered: it may have left a watch.
+    /// Notes the answer to a read: the read may have left a watch.
     pub fn read_answered(&mut self, ticket: Ticket, request: &Request, answer: &Answer) {
         if let (Request::Read(name, IsWatched::Yes), Answer::Read(_)) = (request, answer) {
             self.watches.push((ticket, name.clone()));

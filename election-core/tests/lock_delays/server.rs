@@ -58,7 +58,7 @@ pub enum Answer {
     Read(Candidate),
     Mark(Mark),
     Deleted,
-    /// What the mark's version is now.
+    /// The new version of the mark.
     Marked(i32),
     BothDeleted,
     Failed(Failure),
@@ -97,7 +97,7 @@ impl Request {
         !matches!(self, Self::List | Self::Read(..) | Self::ReadMark | Self::LookForEnd)
     }
 
-    /// The answer of a server that has applied this.
+    /// Returns the answer of a server that has applied this.
     pub fn read(&self, tree: &Tree) -> Answer {
         let missing = Answer::Failed(Failure::NoNode);
         match self {
@@ -112,7 +112,7 @@ impl Request {
         }
     }
 
-    /// What becomes of the tree by a write.
+    /// Applies a write to the tree.
     pub fn write(&self, tree: &mut Tree, session: i64, (token, number): (i64, i64)) -> Answer {
         let aborted = |part, code| Answer::Failed(Failure::Aborted { part, code });
         match self {
@@ -221,7 +221,7 @@ pub fn with_reply<X>(ticket: Ticket, answer: &Answer, feed: impl FnOnce(Event<'_
     feed(Event::Reply { ticket, result: Ok(reply) })
 }
 
-/// The token that a mark names.
+/// Returns the token that a mark names.
 pub fn named(mark: &Mark) -> Token {
     let number = mark.data.strip_prefix("token: ").expect("a mark");
     Token::new(number.parse().expect("a number"))

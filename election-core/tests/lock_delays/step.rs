@@ -1,4 +1,4 @@
-//! What can happen next.
+//! The next possible steps.
 
 /// How much may go wrong.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -12,7 +12,7 @@ pub struct Budget {
     pub evictions: u8,
     /// Marks that an operator deletes.
     pub erasures: u8,
-    /// Leaders whose work did not end.
+    /// Leaders that do not end their work.
     pub unclean: u8,
 }
 
@@ -27,7 +27,7 @@ pub enum Step {
     Hear(usize),
     /// A request of a lost connection is executed.
     ApplyInDoubt(usize, usize),
-    /// Those of lost connections are never executed.
+    /// The server never executes the requests of lost connections.
     DropInDoubt(usize),
     /// The lock delay has passed.
     PassDelay(usize),

@@ -17,11 +17,13 @@ pub struct World {
     budget: Budget,
     /// The tokens with which nominees were told that they lead.
     led: BTreeSet<Token>,
-    /// Those of them that have said that they ended, and whose candidate went by that.
+    /// Tokens of nominees that have said that they ended, and that deleted their candidates by
+    /// that.
     ended: BTreeSet<Token>,
-    /// Those for which a nominee has let the delay pass, and has taken their mark's place.
+    /// Tokens of leaders for which a nominee has let the delay pass, and has taken their mark's
+    /// place.
     waited_for: BTreeSet<Token>,
-    /// Those whose user has ended the leadership.
+    /// Tokens of leaderships that their users have ended.
     given_up: BTreeSet<Token>,
     /// An operator has deleted the mark.
     was_erased: bool,
@@ -49,7 +51,7 @@ impl World {
         }
     }
 
-    /// Connected one after another, and at rest.
+    /// Connects the clients one after another, and brings them to rest.
     pub fn settled(mut self) -> Self {
         for index in 0..self.clients.len() {
             self.take(Step::Connect(index));
@@ -170,7 +172,7 @@ impl World {
         }
     }
 
-    /// What goes wrong, or what users and operators do.
+    /// Takes a step that goes wrong, or that users and operators take.
     fn befall(&mut self, step: Step) {
         match step {
             Step::LearnExpiry(i) => {
@@ -240,7 +242,8 @@ impl World {
         self.trees.push(tree);
     }
 
-    /// At a server that has applied no more than the client has seen, or, in a new session, than none lacks.
+    /// Connects the client to a server that has applied no more than the client has seen, or, in a new session, to
+    /// one that lacks nothing.
     fn connect(&mut self, i: usize) {
         let end = self.end();
         let client = &mut self.clients[i];
@@ -293,7 +296,7 @@ impl World {
         answer
     }
 
-    /// The next tree, or the reply that stands before it.
+    /// Takes the next tree, or the reply that stands before it.
     fn hear(&mut self, i: usize) {
         let client = &mut self.clients[i];
         if client.due.front().is_some_and(|due| due.position <= client.applied) {
@@ -355,7 +358,7 @@ impl World {
         self.fault.clone().map_or(Ok(()), Err)
     }
 
-    /// One leads, by its own mark.
+    /// Checks that one leads, by its own mark.
     pub fn check_rest(&self) -> Result<(), String> {
         let contenders: Vec<&Client> = self.clients.iter().filter(|it| !it.is_over()).collect();
         let leaders: Vec<Token> =

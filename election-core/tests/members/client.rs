@@ -11,7 +11,7 @@ pub type Machine = Member<&'static str, [u8; 1]>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Link {
-    /// There is no session yet.
+    /// The client has no session yet.
     New,
     Up,
     Down,

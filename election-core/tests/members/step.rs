@@ -1,4 +1,4 @@
-//! What may happen next, and how often it may go wrong.
+//! The next possible steps, and how often one may go wrong.
 
 /// How many faults, and wishes of the user, a run may still contain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -210,7 +210,7 @@ impl World {
         self.deliver_due(i);
     }
 
-    /// A member deletes and writes nothing of another's.
+    /// Writes for a member, which deletes and writes nothing of another's.
     fn write(&mut self, i: usize, request: Request, session: SessionId) -> super::server::Answer {
         let before = self.server.tip().znode;
         let answer = self.server.write(request, session);
@@ -310,7 +310,7 @@ impl World {
         }
     }
 
-    /// Nothing more happens by itself.
+    /// Checks the laws of a state where nothing more happens by itself.
     pub fn check_rest(&self) {
         let znode = self.server.tip().znode;
         for (client, options) in self.clients.iter().zip(&self.options) {

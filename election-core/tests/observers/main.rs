@@ -1,11 +1,11 @@
 //! Every order of events for an observer of a small election, or of a mark beside it, by servers that
 //! lag.
 //!
-//! The election is a row of trees, of which each is what a commit has left: candidates join and go, their
-//! data is written, the election node is deleted with all in it, and made again. The observer's server has
-//! applied a part of them; a session goes to no server behind what it has seen, a new session goes to any.
-//! What it tells is held against the row: each was so at one moment, not before what it told last, and not
-//! before the session began in which it read it; and where nothing is on its way, the last is so.
+//! The election is a row of trees, one after each commit: candidates join and go, their data is written, the election
+//! node is deleted with all in it, and made again. The observer's server has applied a part of them; a session goes
+//! to no server behind what it has seen, a new session goes to any. The model holds the observations against the row:
+//! each was so at one moment, not before what it told last, and not before the session began in which it read it; and
+//! where nothing is on its way, the last is so.
 
 #![allow(unreachable_pub, reason = "modules of a test binary")]
 #![allow(
@@ -29,7 +29,7 @@ use step::Budget;
 use world::World;
 
 const LATCH: Subject = Subject::Leader(Format::curator_latch());
-/// Whose names recur in another election node.
+/// The leader of a format with names that recur in another election node.
 const NAMELESS: Subject = Subject::Leader(Format::leader_election_support());
 const MARK: Subject = Subject::Mark(".acknowledged");
 

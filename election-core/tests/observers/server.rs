@@ -1,4 +1,4 @@
-//! What an observer asks for, and what a tree answers.
+//! The requests of an observer, and the answers of a tree.
 
 use election_core::{
     Children, Event, Failure, Format, Op, Reply, Stat, Subject, Ticket, Token, Watch,

@@ -1,4 +1,4 @@
-//! What may happen next, and how often.
+//! The next possible steps, and how often each.
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Budget {

@@ -8,7 +8,7 @@ use election_core::{
 use super::server::{Answer, Request, Tree, Znode, name, with_reply};
 use super::step::{Budget, Step};
 
-/// What an observer keeps of data.
+/// The data that an observer keeps.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Data(Vec<u8>);
 
@@ -186,7 +186,7 @@ impl World {
             Step::Connect => self.connect(self.seen),
             Step::ConnectAnew(applied) => {
                 self.seen = 0;
-                // What is read in this session is not older than its beginning.
+                // A read in this session is not older than the session's beginning.
                 self.told_of = self.told_of.max(self.end());
                 self.connect(applied);
             }
@@ -363,7 +363,7 @@ impl World {
             (Some(Observed::Hidden), Some(leader)) => leader.is_barred,
             (Some(Observed::Present(present)), Some(leader)) => {
                 let version = u8::try_from(leader.version).expect("few writes");
-                // To whom it was readable before, it is known.
+                // An observer that could read it before knows it.
                 present.token == leader.token && present.data == Data(vec![version])
             }
             _ => false,
@@ -397,7 +397,7 @@ impl World {
     }
 }
 
-/// What the watch of this request tells of a commit.
+/// Returns the event of a commit for the watch of this request.
 fn change_of(subject: Subject, request: &Request, before: &Tree, after: &Tree) -> Option<Change> {
     let presence = |was: bool, is: bool| match (was, is) {
         (false, true) => Some(Change::Created),

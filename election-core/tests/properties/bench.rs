@@ -116,7 +116,7 @@ fn any_name() -> impl Strategy<Value = String> {
 
 const ID: NomineeId = NomineeId::from_bytes([7; 16]);
 
-/// What a command was, and whether its reply verifies the own znode.
+/// The kind of a command, and whether its reply verifies the own znode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Create,
@@ -128,7 +128,7 @@ enum Kind {
     Inspect,
     LookForEnd,
     Delete,
-    /// What no nominee asks for.
+    /// A command that no nominee gives.
     Other,
 }
 
@@ -333,7 +333,7 @@ impl Bench {
         Ok(())
     }
 
-    /// After the end the reply that was outstanding may still come; nothing new is asked for.
+    /// Whether the reply that was outstanding at the end may still come, and causes no new request.
     fn outstanding_is_void(&self) -> bool {
         let mut nominee = self.nominee.clone();
         let session = SessionId::new(99);

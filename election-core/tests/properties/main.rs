@@ -74,7 +74,7 @@ fn policy() -> impl Strategy<Value = Policy> {
 
 #[derive(Clone, Copy, Debug)]
 enum Start {
-    /// Nobody is connected, and the server counts from here.
+    /// The client is not connected, and the server counts from here.
     Fresh(i32),
     /// One leads, two follow.
     Settled,
@@ -96,19 +96,7 @@ proptest! {
             Start::Fresh(next) => World::with_policy(3, BUDGET, policy).counting_from(next),
             Start::Settled => World::settled(3, policy).facing(BUDGET),
         };
-        for pick in picks {
-            let steps = world.steps();
-            if steps.is_empty() {
-                break;
-            }
-            world.take(steps[pick.index(steps.len())]);
-            prop_assert_eq!(world.check(), Ok(()));
-            for client in &world.clients {
-                a_lost_connection_is_the_same_however_it_is_told(client)?;
-            }
-        }
-        world.settle();
-        prop_assert_eq!(world.check(), Ok(()));
+        comes_to_rest(&mut world, &picks)?;
         for client in &world.clients {
             let lost = u32::from(BUDGET.losses - world.budget.losses);
             let wipes = u32::from(BUDGET.wipes - world.budget.wipes);
@@ -118,27 +106,14 @@ proptest! {
         }
     }
 
-    /// The same for contenders for a lock, of whom some become readers, are asked to let go, or pass
-    /// their deadlines.
+    /// The same for contenders for a lock: some become readers, are asked to let go, or pass their deadlines.
     #[test]
     fn a_random_run_of_a_lock_keeps_every_rule_and_comes_to_rest(
         picks in prop::collection::vec(any::<Index>(), 0..300),
         options in prop::collection::vec(select(vec![WRITE, WRITE, READ, TRY]), 1..4),
     ) {
         let mut world = World::locks(&options, LOCK_BUDGET);
-        for pick in picks {
-            let steps = world.steps();
-            if steps.is_empty() {
-                break;
-            }
-            world.take(steps[pick.index(steps.len())]);
-            prop_assert_eq!(world.check(), Ok(()));
-            for client in &world.clients {
-                a_lost_connection_is_the_same_however_it_is_told(client)?;
-            }
-        }
-        world.settle();
-        prop_assert_eq!(world.check(), Ok(()));
+        comes_to_rest(&mut world, &picks)?;
         prop_assert_eq!(world.check_rest(), Ok(()));
     }
 
@@ -156,7 +131,27 @@ proptest! {
     }
 }
 
-/// `Disconnected`, the loss of the reply, or both in either order: the same state.
+/// Takes the picked steps, and then calm ones until nothing happens any more; checks every rule at each
+/// picked step, and at rest.
+fn comes_to_rest(world: &mut World, picks: &[Index]) -> Result<(), TestCaseError> {
+    for pick in picks {
+        let steps = world.steps();
+        if steps.is_empty() {
+            break;
+        }
+        world.take(*pick.get(&steps));
+        prop_assert_eq!(world.check(), Ok(()));
+        for client in &world.clients {
+            a_lost_connection_is_the_same_however_it_is_told(client)?;
+        }
+    }
+    world.settle();
+    prop_assert_eq!(world.check(), Ok(()));
+    Ok(())
+}
+
+/// Checks that `Disconnected`, the loss of the reply, and both in either order lead to the same
+/// state.
 fn a_lost_connection_is_the_same_however_it_is_told(client: &Client) -> Result<(), TestCaseError> {
     if !client.is_up() {
         return Ok(());

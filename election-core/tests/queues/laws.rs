@@ -1,5 +1,4 @@
-//! What holds in each state, what has come to pass once nothing goes wrong any more, and what makes two
-//! states one.
+//! The laws of each state, and of the states at rest; and the form in which equal states are one.
 
 use core::hash::{Hash as _, Hasher as _};
 use std::hash::DefaultHasher;

@@ -1,11 +1,10 @@
 //! Every order of events in small worlds of takers at one queue.
 //!
-//! Requests are executed at once, late or never; replies are lost with their connections; servers lag,
-//! but never behind what a session has seen; sessions expire, and others are handed out while the old
-//! ones live; takers are withdrawn; items are put, written to, and taken by other kinds of takers. What
-//! holds then: no item is taken twice, none is lost that no taker was told of, one taker takes in order,
-//! nothing is left of a taker that has ended, none waits while there is something for it, and all comes
-//! to rest.
+//! Requests are executed at once, late or never; replies are lost with their connections; servers lag, but never
+//! behind what a session has seen; sessions expire, and others are handed out while the old ones live; takers are
+//! withdrawn; items are put, written to, and taken by other kinds of takers. The laws: no item is taken twice, none
+//! is lost that no taker was told of, one taker takes in order, nothing is left of a taker that has ended, none waits
+//! while there is something for it, and all comes to rest.
 
 #![allow(
     unreachable_pub,
@@ -90,7 +89,8 @@ fn three_takers_compete() {
     explore("3 takers, 1 put", world);
 }
 
-/// What was put before a take began, and goes first, is not overlooked, whatever an earlier list has shown.
+/// A taker overlooks no item that was put before its take began, and that goes first, whatever an earlier list has
+/// shown.
 #[test]
 fn takers_by_priority_overlook_nothing() {
     let budget = Budget { puts: 2, losses: 1, expiries: 1, ..NO_FAULTS };
@@ -125,7 +125,7 @@ fn a_peek_takes_nothing() {
     assert!(rest.clients[0].taken.is_empty());
 }
 
-/// Those of a taker that may not delete them are passed over, without a circle.
+/// A taker passes over the items that it may not delete, without a circle.
 #[test]
 fn what_cannot_be_had_is_passed_over() {
     let budget = Budget { losses: 1, puts: 1, looks: 1, ..NO_FAULTS };

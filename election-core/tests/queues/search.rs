@@ -6,17 +6,23 @@ use std::time::Instant;
 
 use crate::world::{Step, World};
 
+use self::ways::{on_a_calm_circle, way_to};
+
+#[path = "../barriers/ways.rs"]
+mod ways;
+
 /// Explores a world to its end and shows what that took; panics at a broken rule.
 pub fn explore(name: &str, start: World) -> World {
     explore_up_to(400_000, name, start)
 }
 
-/// The same for a large world.
+/// Explores a large world in the same way.
 pub fn explore_long(name: &str, start: World) -> World {
     explore_up_to(12_000_000, name, start)
 }
 
-/// More states than the limit are a taker that never comes to rest. Returns a world at rest.
+/// Explores a world, and returns it at rest. More states than the limit mean a taker that never
+/// comes to rest.
 fn explore_up_to(limit: usize, name: &str, start: World) -> World {
     let begin = Instant::now();
     let mut found = HashMap::from([(start.fingerprint(), 0_usize)]);
@@ -52,37 +58,11 @@ fn explore_up_to(limit: usize, name: &str, start: World) -> World {
             last = Some(world);
         }
     }
-    if let Some(state) = on_a_circle(&calm) {
+    if let Some(state) = on_a_calm_circle(&calm) {
         panic!("{name}: never comes to rest, after {}", way_to(&ways, state));
     }
     let (states, seconds) = (ways.len(), begin.elapsed().as_secs_f64());
     let summary = format!("explored: {name}: {states} states, {rests} at rest, {seconds:.1} s\n");
     std::io::stderr().write_all(summary.as_bytes()).expect("standard error");
     last.expect("it comes to rest")
-}
-
-/// Calm steps lead to rest if they lead nowhere twice (Kahn's algorithm).
-fn on_a_circle(calm: &[Vec<usize>]) -> Option<usize> {
-    let mut ways_in = vec![0_u32; calm.len()];
-    calm.iter().flatten().for_each(|to| ways_in[*to] += 1);
-    let mut free: Vec<usize> = (0..calm.len()).filter(|state| ways_in[*state] == 0).collect();
-    while let Some(state) = free.pop() {
-        for to in &calm[state] {
-            ways_in[*to] -= 1;
-            if ways_in[*to] == 0 {
-                free.push(*to);
-            }
-        }
-    }
-    ways_in.iter().position(|ways| *ways > 0)
-}
-
-fn way_to(ways: &[(usize, Option<Step>)], mut state: usize) -> String {
-    let mut steps = Vec::new();
-    while let (from, Some(step)) = ways[state] {
-        steps.push(format!("\n  {step:?}"));
-        state = from;
-    }
-    steps.reverse();
-    steps.concat()
 }

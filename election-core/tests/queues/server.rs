@@ -5,7 +5,7 @@ use election_core::{
     Znode,
 };
 
-/// What a request of a taker is, in numbers.
+/// A taker's request, in numbers.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Request {
     CreateNode,
@@ -64,7 +64,7 @@ impl Order {
     }
 }
 
-/// What is below the node.
+/// The children of the node.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Tree {
     pub has_node: bool,
@@ -144,7 +144,7 @@ impl Request {
     }
 }
 
-/// The child, and the name below it.
+/// Returns the child, and the name below it.
 fn shown(znode: Znode<'_>) -> (String, String) {
     match znode {
         Znode::Child(name) => (name.to_string(), String::new()),
@@ -166,7 +166,7 @@ impl Tree {
         self.items.iter_mut().find(|item| item.number == number)
     }
 
-    /// Another child was created. No taker but by priority looks at that.
+    /// Counts the creation of another child. No taker but by priority looks at that.
     pub fn count(&mut self) {
         if self.order == Order::ByPriority {
             self.created += 1;
@@ -177,7 +177,7 @@ impl Tree {
         self.claims.iter().any(|(claimed, _)| *claimed == number)
     }
 
-    /// What a watch on the children of the node tells of.
+    /// Whether both have the same children: a watch on the children of the node reports if not.
     pub fn has_same_children(&self, other: &Self) -> bool {
         let children = |tree: &Self| tree.items.iter().map(|item| item.number).collect::<Vec<_>>();
         children(self) == children(other) && self.claims == other.claims

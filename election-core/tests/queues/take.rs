@@ -1,4 +1,4 @@
-//! What a step does to a world.
+//! The effects of a step on a world.
 
 use election_core::{
     Arrivals, Change, Children, Event, Failure, Phase, Recipe as _, Reply, SessionId, Stat, Ticket,
@@ -68,7 +68,7 @@ impl World {
         self.forget();
     }
 
-    /// What users, operators and other participants do.
+    /// Takes a step of users, operators or other participants.
     fn act(&mut self, step: Step) {
         match step {
             Step::Withdraw(i) => {
@@ -160,7 +160,7 @@ impl World {
             return self.answer(i, ticket, &answer);
         }
         let session = client.session;
-        // What this session sent before is applied or refused by now.
+        // The server has applied or refused the earlier requests of this session by now.
         client.in_doubt.retain(|(of, _)| *of != session);
         let answer = self.commit(|tree| tree.write(session, &request));
         self.clients[i].due = Some((ticket, answer, self.end()));
@@ -180,7 +180,7 @@ impl World {
         output
     }
 
-    /// The client's server applies the next change, and tells of it.
+    /// Lets the client's server apply the next change, and report it.
     fn advance(&mut self, i: usize) {
         let client = &mut self.clients[i];
         client.applied += 1;

@@ -1,11 +1,11 @@
-//! What a taker says, and what the world makes of it.
+//! A taker's notices, and their effect on the world.
 
 use election_core::{Event, Output, Purpose, Recipe as _, Taker, TakerEnd, TakerNotice, Ticket};
 
 use crate::server::{Order, Request};
 use crate::world::{Account, Data, Link, SmallTaker, World, id};
 
-/// What a step of a taker has led to.
+/// The request and the notice of a taker's step.
 type Led = (Option<(Ticket, Request)>, Option<TakerNotice<Data>>);
 
 impl World {
@@ -20,7 +20,8 @@ impl World {
             if client.link != Link::Up {
                 self.fault.get_or_insert(format!("{i}: asks without a link"));
             } else if client.request.is_some() || client.due.is_some() {
-                // What is given up while a read is in flight is followed by what gives back.
+                // A taker that gives up while a read is in flight may send the request that gives
+                // the claim back.
                 let is_read = client.request.as_ref().is_some_and(|(_, request)| request.reads());
                 if !is_read || !matches!(request, Request::GiveBack(..)) {
                     self.fault.get_or_insert(format!("{i}: asks twice"));
@@ -85,7 +86,7 @@ impl World {
         }
     }
 
-    /// The items that a take by priority is to heed from now on: those that its server shows.
+    /// Notes the items that a take by priority is to heed from now on: those that its server shows.
     pub fn begin(&mut self, i: usize) {
         if self.tip().order == Order::ByNumber {
             return;
@@ -99,7 +100,7 @@ impl World {
         client.shown = Some(shown);
     }
 
-    /// An item was taken. None was there all the time that goes before it.
+    /// Checks the order of a take: no item that goes before it was there all the time.
     fn check_order(&self, i: usize, taken: u32) -> Result<(), String> {
         let (client, tip) = (&self.clients[i], self.tip());
         let is_alone = self.clients.iter().all(|client| client.options.purpose == Purpose::Take);

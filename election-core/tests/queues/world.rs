@@ -1,4 +1,4 @@
-//! Takers at an ensemble whose servers lag: what can happen next, and what it leads to.
+//! Takers at an ensemble with servers that lag: the possible steps, and their effects.
 
 use election_core::{
     ItemWindow, NomineeId, Phase, QueueFormat, Recipe as _, SessionId, Taker, TakerEnd,
@@ -7,7 +7,7 @@ use election_core::{
 
 use crate::server::{Answer, ItemZnode, Order, Request, Tree};
 
-/// What an item's data is for these takers: its number.
+/// The data of an item for these takers: its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Data(pub u32);
 
@@ -114,7 +114,7 @@ pub struct Client {
 
 #[derive(Clone, Debug)]
 pub struct World {
-    /// What was committed, oldest first.
+    /// The committed states, oldest first.
     pub trees: Vec<Tree>,
     pub clients: Vec<Client>,
     pub budget: Budget,
@@ -194,8 +194,8 @@ impl World {
         self
     }
 
-    /// The same world with items that a taker cannot have: one that goes with a session of none of
-    /// these takers, one with a child, or no node at all.
+    /// Adds items that a taker cannot have: one that goes with a session of none of these takers,
+    /// one with a child, or no node at all.
     pub fn with(mut self, change: impl FnOnce(&mut Tree)) -> Self {
         change(&mut self.trees[0]);
         self

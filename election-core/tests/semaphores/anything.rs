@@ -20,7 +20,7 @@ enum Input {
     Look,
     Deadline,
     Withdraw,
-    /// What the request in flight awaits, by the server's own number.
+    /// The answer that the request in flight awaits, by the server's own number.
     Fitting {
         others: usize,
         token: i64,

@@ -1,10 +1,9 @@
-//! Every interleaving of small worlds of contenders for a semaphore, and an ensemble whose servers lag.
+//! Every interleaving of small worlds of contenders for a semaphore, and an ensemble with servers that lag.
 //!
-//! In every state ([`common::check`]): no more valid holders than permits, each by a znode that stands;
-//! tokens that are given once, and grow where there is one permit; one znode a session in each place; three
-//! watches and one request in flight at most; nothing left after the end, and nothing told. From every
-//! state: once nothing goes wrong any more, events end by themselves, and leave as many holders as there
-//! are permits, or contenders.
+//! In every state ([`common::check`]): no more valid holders than permits, each by a znode that stands; tokens that
+//! are given once, and grow where the semaphore has one permit; one znode a session in each place; three watches and
+//! one request in flight at most; nothing left after the end, and nothing told. From every state: once nothing goes
+//! wrong any more, events end by themselves, and leave as many holders as there are permits, or contenders.
 
 #![allow(
     clippy::indexing_slicing,
@@ -37,8 +36,8 @@ const NONE: Budget = Budget {
     reaps: 0,
 };
 
-/// All connected and at rest: as many hold as there are permits, the next one waits for one, and the
-/// others for their turn.
+/// Makes a world of connected contenders at rest: as many hold as the semaphore has permits, the next one waits for
+/// one, and the others for their turn.
 fn settled(clients: usize, permits: u32, budget: Budget) -> World {
     World::new(clients, permits, NONE).settled(budget)
 }

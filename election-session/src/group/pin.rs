@@ -13,7 +13,7 @@ use super::view::GroupMember;
 /// was the same at that moment.
 #[derive(Debug)]
 pub(super) struct Pin {
-    /// What the server had applied at that moment.
+    /// The last transaction that the server had applied at that moment.
     zxid: Zxid,
     /// The ticket of the last read that was asked for by then.
     last_ticket: u64,

@@ -21,7 +21,7 @@ pub(super) struct Slots {
     in_doubt: BTreeSet<Arc<str>>,
 }
 
-/// What the last event says of a name.
+/// The state of a name, by the last event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Touch {
     Came,

@@ -52,8 +52,9 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
         picked
     }
 
-    /// The transport delivered bytes: takes every whole frame from the front of `input`, and leaves
-    /// the rest for the next call. For drivers that do not split frames themselves.
+    /// Handles bytes that the transport delivered: takes every whole frame from the front of
+    /// `input`, and leaves the rest for the next call. For drivers that do not split frames
+    /// themselves.
     pub fn handle_bytes(&mut self, now: Instant, input: &mut BytesMut, max_frame: usize) {
         self.session.handle_bytes(now, input, max_frame);
     }

@@ -1,5 +1,5 @@
-//! Views of a group, against a server whose states are all known: each view is one of them, in order,
-//! and the last one is the last.
+//! Views of a group, against a server that keeps all its states: each view is one of them, in order, and the last
+//! view is the last state.
 
 #![allow(
     clippy::indexing_slicing,

@@ -18,7 +18,7 @@ struct Bench {
 }
 
 impl Bench {
-    /// The list was answered at this zxid.
+    /// Makes a tracker with a list that was answered at this zxid.
     fn listed(names: &[&str], zxid: i64) -> Self {
         let tracker = GroupTracker::new("/g".into(), GroupFormat::Plain, GroupWatching::Persistent);
         let mut bench = Self { tracker, asked: Vec::new() };
@@ -36,7 +36,7 @@ impl Bench {
         }
     }
 
-    /// The oldest read of this member is answered.
+    /// Answers the oldest read of this member.
     fn answer(&mut self, name: &str, mzxid: i64, zxid: i64) -> Option<GroupSnapshot> {
         let is_of = |request: &GroupRequest| request.question == GroupQuestion::Read(name.into());
         let place = self.asked.iter().position(is_of).expect("it was asked for");
@@ -70,7 +70,7 @@ fn a_moment_is_told_although_members_have_changed_since() {
     assert_eq!((mzxid(&told, "a"), mzxid(&told, "b")), (Some(11), Some(6)));
 }
 
-/// What has changed since is no part of the moment: the next one is.
+/// A later change is no part of the moment: the next change is.
 #[test]
 fn what_has_changed_since_a_moment_is_no_part_of_it() {
     let mut bench = Bench::listed(&["a", "b"], 10);

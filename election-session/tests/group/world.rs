@@ -1,4 +1,4 @@
-//! A server, what it sends, and a tracker.
+//! A server, its messages, and a tracker.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -13,7 +13,7 @@ use zk_jute::{SessionId, Version, Zxid};
 const PATH: &str = "/group";
 const NAMES: [&str; 5] = ["a", "b", "c", "d", "e"];
 
-/// What goes on besides.
+/// Events beside those of the group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Churn {
     /// Changes, lost connections, expired sessions.
@@ -55,7 +55,7 @@ pub(crate) struct World {
     history: Vec<State>,
     /// The zxid up to which the client's server has applied.
     applied: usize,
-    /// What the session has been shown.
+    /// The last transaction that the session has seen.
     seen: usize,
     sent: VecDeque<GroupRequest>,
     wire: VecDeque<Item>,
@@ -136,7 +136,8 @@ impl World {
         }
     }
 
-    /// All that goes on by itself goes on until nothing does; the last view is the last state.
+    /// Lets everything that goes on by itself go on until nothing does; the last view is the last
+    /// state.
     pub(crate) fn rest(&mut self) {
         for _ in 0..100_000 {
             let before = (self.applied, self.requests, self.wire.len(), self.sent.len());
@@ -252,8 +253,7 @@ impl World {
         self.wire.push_back(Item::Reply(request, answer, zxid));
     }
 
-    /// Some of what is on the wire comes in at once. The client may bring in events before replies that
-    /// came first.
+    /// Delivers some of the bytes on the wire at once. The client may bring in events before replies that came first.
     fn deliver(&mut self) {
         let count = self.rng.usize(..=self.wire.len());
         let mut batch: Vec<Item> = self.wire.drain(..count).collect();
@@ -320,8 +320,8 @@ impl World {
         self.held.clear();
     }
 
-    /// What was in flight fails; the watches are set again by a server that has applied what the
-    /// session has seen.
+    /// Disconnects the client: every request in flight fails; a server that has applied all that
+    /// the session has seen sets the watches again.
     fn disconnect(&mut self) {
         self.fail_all();
         let applied = self.rng.usize(self.seen..=self.tip());
@@ -378,7 +378,7 @@ impl World {
         self.wire.extend(failed);
     }
 
-    /// The next session may come to any server.
+    /// Expires the session; the next one may come to any server.
     fn expire(&mut self) {
         self.fail_all();
         self.registered.clear();
@@ -388,7 +388,7 @@ impl World {
         self.wire.push_back(Item::WatchesLost);
     }
 
-    /// The view is one of the states, and not before the last one.
+    /// Checks a view: it is one of the states, and not before the last one.
     fn told(&mut self, snapshot: GroupSnapshot) {
         let last = self.told.last().map_or(0, |(_, zxid)| *zxid);
         self.log.push(format!("is told {:?}", snapshot.members().keys().collect::<Vec<_>>()));

@@ -1,4 +1,4 @@
-//! What the caller asks for itself, and how recipes go on beside it.
+//! Requests of the caller itself, and the recipes that go on beside them.
 
 use election_session::{Event, Status};
 use zk_jute::records::GetDataRequest;

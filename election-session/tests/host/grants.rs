@@ -1,4 +1,4 @@
-//! What the users of recipes are told that they hold.
+//! The grants that the host announces to the users of recipes.
 
 use election_core::{Hold, Token};
 use election_session::{Event, Grant, GrantChange, GrantEnd, LostReason};

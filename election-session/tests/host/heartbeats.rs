@@ -1,4 +1,4 @@
-//! Whose znode heartbeats check.
+//! The choice of the znode that heartbeats check.
 
 use zk_jute::{ErrorCode, Version};
 

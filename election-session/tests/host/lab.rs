@@ -18,13 +18,13 @@ pub(crate) struct Lab<R: Recipe> {
     pub(crate) now: Instant,
     /// The servers that the host wanted a connection to.
     pub(crate) wanted: Vec<ServerIndex>,
-    /// What has come out of the host since it was last asked for.
+    /// The events that have come out of the host since the test last took them.
     events: Vec<Event<R, u32, u32>>,
     output: BytesMut,
 }
 
 impl<R: Recipe> Lab<R> {
-    /// Connected, and without a recipe.
+    /// Makes a connected host without a recipe.
     pub(crate) fn new() -> Self {
         Self::with(|_| ())
     }
@@ -35,7 +35,7 @@ impl<R: Recipe> Lab<R> {
         Self::on(server, Instant::ORIGIN, adjust)
     }
 
-    /// A host that begins with this server.
+    /// Makes a host that begins with this server.
     pub(crate) fn on(server: Server, now: Instant, adjust: impl FnOnce(&mut Settings)) -> Self {
         let mut config = Config::new(NonZeroUsize::MIN);
         config.session_timeout = millis(TIMEOUT_MILLIS.unsigned_abs().into());
@@ -120,7 +120,7 @@ impl<R: Recipe> Lab<R> {
         self.now = end;
     }
 
-    /// The connection breaks.
+    /// Breaks the connection.
     pub(crate) fn disconnect(&mut self) {
         self.server.disconnect();
         self.output.clear();
@@ -132,7 +132,7 @@ impl<R: Recipe> Lab<R> {
         core::mem::take(&mut self.events)
     }
 
-    /// What has become of grants since the last look at the events.
+    /// Returns the changes to grants among the events since the last call.
     pub(crate) fn grants(&mut self) -> Vec<GrantChange> {
         let steps = self.events().into_iter().filter_map(|event| match event {
             Event::Stepped(step) => step.grant,
@@ -141,14 +141,15 @@ impl<R: Recipe> Lab<R> {
         steps.collect()
     }
 
-    /// What the server was asked for since the last call, without heartbeats and confirmations.
+    /// Returns the requests to the server since the last call, without heartbeats and
+    /// confirmations.
     pub(crate) fn asked(&mut self) -> Vec<(OpCode, String)> {
         let mut requests = core::mem::take(&mut self.server.requests);
         requests.retain(|(opcode, _)| ![OpCode::SYNC, OpCode::MULTI].contains(opcode));
         requests
     }
 
-    /// The znodes that heartbeats have checked since the last call.
+    /// Returns the znodes that heartbeats have checked since the last call.
     pub(crate) fn checked(&mut self) -> Vec<String> {
         let requests = core::mem::take(&mut self.server.requests).into_iter();
         requests.filter(|(opcode, _)| *opcode == OpCode::MULTI).map(|(_, path)| path).collect()

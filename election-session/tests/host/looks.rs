@@ -1,11 +1,11 @@
-//! When recipes look whether an event was lost.
+//! The moments at which recipes look whether an event was lost.
 
 use election_core::Phase;
 
 use crate::lab::{Lab, millis};
 use crate::puppet::{Fed, Puppet};
 
-/// A host whose recipes look about every ten seconds.
+/// Makes a host, with recipes that look about every ten seconds.
 fn lab() -> Lab<Puppet> {
     Lab::with(|settings| settings.look_interval = Some(millis(10_000)))
 }

@@ -1,4 +1,4 @@
-//! What a host promises, against a scripted server, in memory and on virtual time.
+//! The promises of a host, against a scripted server, in memory and on virtual time.
 #![forbid(unsafe_code)]
 
 mod callers;

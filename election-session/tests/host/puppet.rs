@@ -16,7 +16,7 @@ pub(crate) struct Puppet {
     pub(crate) fed: Vec<Fed>,
     pub(crate) hold: Hold,
     pub(crate) heartbeat: Option<&'static str>,
-    /// The commands whose watch is awaited.
+    /// The commands that await a watch event.
     pub(crate) awaited: Vec<Ticket>,
     pub(crate) phase: Phase,
     /// Whether the server did not look at its last request.
@@ -25,7 +25,7 @@ pub(crate) struct Puppet {
     steps: u32,
 }
 
-/// What a recipe was fed.
+/// An event that a recipe was fed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fed {
     Connected,
@@ -72,7 +72,7 @@ impl Puppet {
         Self { heartbeat: Some(child), ..Self::new() }
     }
 
-    /// What the next deadline makes it command.
+    /// Sets the command that the recipe gives at its next deadline.
     pub(crate) fn order_later(&mut self, order: Order) {
         self.orders.push_back(order);
     }
@@ -183,7 +183,7 @@ impl Lab<Puppet> {
         self.tick();
     }
 
-    /// What a recipe was fed since the last call.
+    /// Returns the events that a recipe was fed since the last call.
     pub(crate) fn fed(&mut self, key: RecipeKey) -> Vec<Fed> {
         core::mem::take(&mut self.puppet(key).fed)
     }

@@ -7,7 +7,7 @@ use zk_session::LeaseGrade;
 use crate::lab::{Lab, nominee};
 use crate::puppet::Puppet;
 
-/// How many `sync`s the server was asked for since the last call.
+/// Returns how many `sync`s the server has read since the last call.
 fn syncs<R: election_core::Recipe>(lab: &mut Lab<R>) -> usize {
     let requests = core::mem::take(&mut lab.server.requests);
     requests.iter().filter(|(opcode, _)| *opcode == OpCode::SYNC).count()

@@ -1,4 +1,4 @@
-//! What recipes ask for, and hear of it.
+//! The requests of recipes, and the answers that the recipes hear.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::lab::Lab;
 use crate::puppet::{Fed, Order, Puppet};
 use crate::server::Answers;
 
-/// A host with a recipe that has heard of its session.
+/// Makes a host with a recipe that has heard of its session.
 fn standing() -> (Lab<Puppet>, RecipeKey) {
     let mut lab = Lab::new();
     lab.server.put("/e/other", "");
@@ -80,7 +80,8 @@ fn a_recipe_hears_of_what_could_not_be_sent() {
     assert_eq!(lab.fed(key), [Fed::Deadline, Fed::Reply(Err(rejected))]);
 }
 
-/// One that is leaving goes on while the session is being closed, and can ask for nothing more.
+/// A recipe that is leaving goes on while the session is being closed, and can ask for nothing
+/// more.
 #[test]
 fn a_recipe_hears_of_a_list_that_could_not_be_sent() {
     let (mut lab, key) = standing();

@@ -17,7 +17,7 @@ use zk_jute::{
 
 pub(crate) const TIMEOUT_MILLIS: i32 = 6000;
 
-/// What the server does at its next handshakes.
+/// The server's behaviour at its next handshakes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
     Working,
@@ -27,7 +27,7 @@ pub(crate) enum Mode {
     Away,
 }
 
-/// What becomes of answers.
+/// The server's treatment of its answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answers {
     Sent,
@@ -47,7 +47,7 @@ pub(crate) struct Server {
     child_watches: BTreeSet<String>,
     /// Requests that it does not know: it closes the connection behind its answer.
     pub(crate) unknown: Vec<OpCode>,
-    /// What was asked for, with the path, without pings.
+    /// The requests, with their paths, without pings.
     pub(crate) requests: Vec<(OpCode, String)>,
     outbox: VecDeque<Bytes>,
 }
@@ -80,7 +80,7 @@ impl Server {
         server
     }
 
-    /// The next frame for the client.
+    /// Takes the next frame for the client.
     pub(crate) fn answer(&mut self) -> Option<Bytes> {
         if self.answers == Answers::Held { None } else { self.outbox.pop_front() }
     }
@@ -102,7 +102,7 @@ impl Server {
         }
     }
 
-    /// The znodes below a path, by name.
+    /// Returns the znodes below a path, by name.
     pub(crate) fn children(&self, parent: &str) -> Vec<&str> {
         let names = self.znodes.keys().filter_map(|path| path.strip_prefix(parent));
         let names = names.filter_map(|name| name.strip_prefix('/'));
@@ -117,7 +117,7 @@ impl Server {
         self.data_watches.iter().chain(&self.child_watches).map(String::as_str).collect()
     }
 
-    /// As another client.
+    /// Puts a znode, as another client.
     pub(crate) fn put(&mut self, path: &str, data: &str) {
         let znode = self.znodes.get(path).map(|_| ());
         let done = match znode {

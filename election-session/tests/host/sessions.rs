@@ -142,7 +142,7 @@ fn another_host_goes_on_with_a_detached_session() {
     let mut lab = Lab::on(server, now + millis(100), resume);
     let returning = Nominee::returning(NomineeId::from_bytes([1; 16]), 1, Policy::default());
     let key = lab.stand(returning);
-    // What is told of a session that was handed over counts once it is confirmed.
+    // An event of a session that was handed over counts once the session is confirmed.
     lab.pass(3000);
     assert_eq!(lab.host.held(lab.now, key), Some(token));
 }
@@ -248,8 +248,7 @@ fn a_grant_ends_before_the_recipe_that_ends_with_the_host() {
     }
 }
 
-/// What follows a session that is gone is said of that session, and not of those that come to their
-/// end here.
+/// `if_gone` is for the session to continue, and not for sessions that come to their end here.
 #[test]
 fn a_session_that_was_gone_on_with_is_renewed_like_any_other() {
     let mut lab: Lab<Nominee> = Lab::new();

@@ -1,4 +1,4 @@
-//! What callers and drivers do before they have taken out what the host has to tell.
+//! Calls of callers and drivers that come before they have taken the host's events out.
 
 use core::num::NonZeroUsize;
 use std::sync::Arc;
@@ -63,7 +63,7 @@ fn shake_hands(host: &mut Host, now: Instant, answer: Bytes) {
     host.handle_frame(now, answer);
 }
 
-/// A host that has had a session, and is connecting.
+/// Makes a host that has had a session, and is connecting.
 fn connecting(settings: Settings) -> (Host, Instant) {
     let mut host = Host::new(settings, at(0)).expect("it has no identities");
     shake_hands(&mut host, at(1), granted());

@@ -13,10 +13,10 @@ use election_core::{
 const GO: Znode<'_> = Znode::Sibling(".go");
 const WINNER: Znode<'_> = Znode::Sibling(".winner");
 
-/// What a player tells its user.
+/// A player's notice to its user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Notice {
-    /// There is no sign yet.
+    /// The sign has not come yet.
     AwaitsGo,
     /// So many have joined, which is not enough.
     AwaitsOthers(usize),
@@ -33,7 +33,7 @@ pub(crate) struct Player {
     enough: usize,
     stage: Stage,
     link: Link,
-    /// The command whose watch is awaited.
+    /// The command that awaits a watch event.
     watch: Option<Ticket>,
     go: Version,
     steps: u32,
@@ -49,7 +49,7 @@ enum Stage {
     Grabbing(Version),
     ReadingWinner,
     ClosingRound,
-    /// What there is to tell once the child is gone.
+    /// The notice to give once the child is gone.
     Leaving(Option<Notice>),
     Over,
 }
@@ -177,7 +177,8 @@ impl Recipe for Player {
     fn withdraw(&mut self) -> Output<'_, Notice> {
         if let Phase::Standing = self.phase() {
             (self.stage, self.watch) = (Stage::Leaving(Some(Notice::Withdrawn)), None);
-            // What is in flight may create the child; what is sent behind it is executed behind it.
+            // The request in flight may create the child; the server executes a later request after
+            // it.
             if let Link::InFlight(_) = self.link {
                 self.link = Link::Idle;
             }

@@ -1,4 +1,4 @@
-//! What the client costs: `getData` against a responder that costs next to nothing.
+//! The client's costs: `getData` against a responder that costs next to nothing.
 
 use core::error::Error;
 use core::time::Duration;
@@ -28,7 +28,7 @@ pub(crate) async fn pipelined(port: u16, requests: usize) -> Outcome<()> {
     client_pipelined(&connect(port).await?, requests).await.map(|_| ())
 }
 
-/// The same, all by one task, with a `FuturesUnordered`.
+/// Makes the same requests by one task, with a `FuturesUnordered`.
 pub(crate) async fn unordered(port: u16, requests: usize) -> Outcome<()> {
     let client = connect(port).await?;
     let work = async move {
@@ -62,18 +62,18 @@ pub(crate) async fn one_at_a_time(port: u16, requests: usize) -> Outcome<()> {
     Ok(())
 }
 
-/// The same in `block_on`, as a `main` does.
+/// Makes the same requests in `block_on`, as a `main` does.
 pub(crate) async fn one_in_main(port: u16, requests: usize) -> Outcome<()> {
     client_one_at_a_time(&connect(port).await?, requests).await;
     Ok(())
 }
 
-/// Each load once: do they still run?
+/// Runs each load once: do they still run?
 pub(crate) async fn smoke() -> Outcome<()> {
     table_of(1, WINDOW, 10).await
 }
 
-/// The table, in turns, so that a slow spell of the machine hits all alike; medians.
+/// Prints the table, in turns, so that a slow spell of the machine hits all alike; medians.
 pub(crate) async fn table() -> Outcome<()> {
     table_of(ROUNDS, PIPELINED, ONE_AT_A_TIME).await
 }

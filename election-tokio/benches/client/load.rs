@@ -12,7 +12,7 @@ use crate::responder::ANSWER;
 /// Requests in flight.
 pub(crate) const WINDOW: usize = 256;
 
-/// What a load took.
+/// The costs of a load.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cost {
     /// Of a request in flight with others: time passed.
@@ -39,7 +39,7 @@ where
     per_request(started, cpu, requests)
 }
 
-/// The median time of requests made one after the other.
+/// Returns the median time of requests made one after the other.
 pub(crate) async fn one_at_a_time(requests: usize, mut get: impl AsyncFnMut()) -> Duration {
     let mut times = Vec::with_capacity(requests);
     for _ in 0..requests {
@@ -91,7 +91,7 @@ impl Raw {
         per_request(started, cpu, requests)
     }
 
-    /// The median time of requests made one after the other.
+    /// Returns the median time of requests made one after the other.
     pub(crate) fn one_at_a_time(&mut self, requests: usize) -> io::Result<Duration> {
         let mut times = Vec::with_capacity(requests);
         let (request, _) = self.window.split_at(self.window.len() / WINDOW);

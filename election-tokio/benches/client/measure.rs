@@ -4,14 +4,14 @@ use core::time::Duration;
 use std::fs;
 use std::io;
 
-/// What this thread has used of a processor. Linux.
+/// Returns the processor time that this thread has used. Linux.
 pub(crate) fn cpu_time() -> io::Result<Duration> {
     let schedstat = fs::read_to_string("/proc/thread-self/schedstat")?;
     let nanos = schedstat.split_whitespace().next().and_then(|nanos| nanos.parse().ok());
     Ok(Duration::from_nanos(nanos.unwrap_or_default()))
 }
 
-/// The resident memory of this process in KiB. Linux.
+/// Returns the resident memory of this process in KiB. Linux.
 pub(crate) fn resident_kib() -> io::Result<u64> {
     let status = fs::read_to_string("/proc/self/status")?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
@@ -19,7 +19,7 @@ pub(crate) fn resident_kib() -> io::Result<u64> {
     Ok(kib.and_then(|kib| kib.parse().ok()).unwrap_or_default())
 }
 
-/// The value at this part of the sorted values: 0.5 is the median.
+/// Returns the value at this part of the sorted values: 0.5 is the median.
 pub(crate) fn quantile(values: &mut [Duration], part: f64) -> Duration {
     values.sort_unstable();
     let last = values.len().saturating_sub(1);

@@ -1,5 +1,5 @@
-//! What an idle client and a nomination hold in memory: the resident memory of this process,
-//! before and after, divided. The responder has a process of its own.
+//! The memory of an idle client and of a nomination: the resident memory of this process, before
+//! and after, divided. The responder has a process of its own.
 
 use core::error::Error;
 use core::time::Duration;
@@ -11,7 +11,7 @@ use crate::responder::Responder;
 
 const CLIENTS: usize = 1000;
 
-/// Clients of the responder.
+/// Measures clients of the responder.
 pub(crate) async fn of_clients() -> Result<(), Box<dyn Error>> {
     print_head();
     idle_clients().await
@@ -30,7 +30,7 @@ async fn idle_clients() -> Result<(), Box<dyn Error>> {
     let responder = Responder::start()?;
     let servers = format!("127.0.0.1:{}", responder.port);
     let connect = || Client::builder(&servers).session_timeout(Duration::from_secs(30)).connect();
-    // What the first one brings with it is not counted.
+    // The first client's own costs are not counted.
     let first = connect().await?;
     let before = resident_kib()?;
     let mut clients = Vec::with_capacity(CLIENTS);

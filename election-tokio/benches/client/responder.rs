@@ -94,7 +94,7 @@ fn serve(mut stream: TcpStream) -> io::Result<()> {
 pub(crate) fn run() -> io::Result<()> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
     println!("{}", listener.local_addr()?.port());
-    // Whoever started this process holds the other end; it goes with it.
+    // The process that started this one holds the other end; this one ends with it.
     thread::spawn(|| {
         let _ = io::stdin().read(&mut [0]);
         std::process::exit(0);
@@ -116,7 +116,7 @@ pub(crate) fn run() -> io::Result<()> {
 #[derive(Debug)]
 pub(crate) struct Responder {
     process: Child,
-    /// Where it listens.
+    /// The port where it listens.
     pub(crate) port: u16,
 }
 

@@ -14,7 +14,7 @@ use election_tokio::{Client, CreateMode, Nomination, Role, Version};
 
 use crate::measure::{cpu_time, micros, quantile};
 
-/// The table, for three sizes of an election.
+/// Prints the table, for three sizes of an election.
 #[expect(clippy::print_stdout, reason = "it is what the program is for")]
 pub(crate) async fn table(servers: &str, rounds: usize) -> Result<(), Box<dyn Error>> {
     println!(
@@ -27,7 +27,7 @@ pub(crate) async fn table(servers: &str, rounds: usize) -> Result<(), Box<dyn Er
     Ok(())
 }
 
-/// The nominee that resigned stands again, so that the number stays.
+/// Measures take-overs. The nominee that resigned stands again, so that the number stays.
 #[expect(clippy::print_stdout, reason = "it is what the program is for")]
 async fn measure_with(
     servers: &str,

@@ -19,7 +19,7 @@ pub enum BarrierError {
     InvalidPath {
         /// The path.
         path: String,
-        /// What is wrong with it.
+        /// The fault in the path.
         #[source]
         error: PathError,
     },

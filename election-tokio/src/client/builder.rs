@@ -57,7 +57,7 @@ enum ServersAt {
     Source { source: Arc<dyn ServerSource>, chroot: String },
 }
 
-/// What to do on connecting if the chroot does not exist.
+/// The action on connecting if the chroot does not exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum MissingChroot {
     StaysMissing,
@@ -386,7 +386,7 @@ async fn connected(connection: &mut Updates<ConnectionState>) -> Result<(), Sess
     }
 }
 
-/// Only an identity can fail so before there is a connection.
+/// Converts a refusal of an identity: no other submission can fail before there is a connection.
 fn unpresentable(error: SubmitError) -> ConnectError {
     match error {
         SubmitError::TooLarge { length, limit } => ConnectError::IdentityTooLarge { length, limit },

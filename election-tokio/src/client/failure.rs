@@ -49,7 +49,7 @@ pub enum ConnectError {
     #[cfg(feature = "tls")]
     #[error("TLS: {0}")]
     Tls(#[from] crate::tls::TlsError),
-    /// There is no tokio runtime for the client.
+    /// The caller is not within a tokio runtime, which a client needs.
     #[error("a client has to be started within a tokio runtime")]
     NoRuntime,
     /// The operating system gave no random numbers.

@@ -9,8 +9,8 @@ use super::Client;
 use crate::error::{Error, ErrorKind};
 use crate::hub::Hub;
 
-/// There is no session to hand over: no server has granted one yet, or only a read-only server, or
-/// it is over. The client goes on as before, and is closed with its last clone.
+/// The client has no session to hand over: no server has granted one yet, or only a read-only
+/// server, or it is over. The client goes on as before, and is closed with its last clone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is no session to hand over")]
 pub struct NoSession;

@@ -209,7 +209,7 @@ impl Client {
 /// Bytes of the length before the data.
 const DATA_LENGTH_LEN: usize = <Option<&[u8]> as Decode<'static>>::MIN_ENCODED_LEN;
 
-/// The reply's body, as the one that belongs to the request `Q`.
+/// Returns the reply's body, as the one that belongs to the request `Q`.
 #[inline]
 pub(super) fn decoded<'a, Q: Request, T: Decode<'a>>(
     path: &str,
@@ -218,7 +218,7 @@ pub(super) fn decoded<'a, Q: Request, T: Decode<'a>>(
     decoded_as(Q::OPCODE, path, reply)
 }
 
-/// The reply's body, as the one that belongs to this operation.
+/// Returns the reply's body, as the one that belongs to this operation.
 #[inline]
 pub(super) fn decoded_as<'a, T: Decode<'a>>(
     operation: OpCode,

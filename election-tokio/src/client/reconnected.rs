@@ -11,10 +11,10 @@ use crate::state::ConnectionState;
 /// The pause after a server had too much to do.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// What an error means for a request that is made again.
+/// The meaning of an error for a request that is made again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Obstacle {
-    /// There was no connection, so the request was not executed.
+    /// The client was not connected, so the request was not executed.
     NotConnected,
     /// It may have been executed.
     ConnectionLoss,

@@ -202,7 +202,7 @@ impl Transaction {
         self.commit_if(|_| Ok(())).await
     }
 
-    /// The path of the first operation; empty if there is none.
+    /// Returns the path of the first operation; empty if there is none.
     pub(crate) fn first_path(&self) -> &str {
         self.operations.first().map_or("", |operation| &operation.path)
     }

@@ -26,7 +26,7 @@ pub struct OneshotWatch(Holder);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WatchEvent {
-    /// What happened to the znode.
+    /// The kind of change to the znode.
     pub kind: EventType,
     /// The transaction, from servers since 3.9; `None` from older ones, and for a change while the
     /// client was not connected.

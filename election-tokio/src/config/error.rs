@@ -13,7 +13,7 @@ pub enum ConfigError {
     /// No server would accept the access list.
     #[error("invalid access list: {0}")]
     InvalidAcl(#[from] AclError),
-    /// There is no znode to write: see
+    /// The znode to write does not exist: see
     /// [`Config::create_if_missing`](crate::Config::create_if_missing).
     #[error("nothing is configured: there is no znode")]
     Missing,

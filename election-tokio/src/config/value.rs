@@ -88,7 +88,7 @@ pub enum Configured<T> {
         /// The metadata of the znode.
         stat: Stat,
     },
-    /// There is no znode.
+    /// The znode does not exist.
     Missing,
 }
 

@@ -33,7 +33,7 @@ impl Nomination {
         &self.inner
     }
 
-    /// The id that the names of this nomination's candidates are made of, in formats that have ids. The last
+    /// Returns the id that the names of this nomination's candidates are made of, in formats that have ids. The last
     /// digits in a name may differ from it: they count the candidates, so that no two have one name.
     pub fn id(&self) -> NomineeId {
         self.inner.id

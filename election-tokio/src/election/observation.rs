@@ -7,7 +7,7 @@ use election_core::{CandidateName, Observed, ObserverFailure, Present, Token};
 use tokio::time::Instant;
 use zk_jute::SessionId;
 
-/// What an observer follows.
+/// The subject that an observer follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Follow {
     /// The leader: one watch on the server.

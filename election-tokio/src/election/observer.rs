@@ -145,7 +145,7 @@ impl State {
     fn measure(&self, step: &Step<Observed<Data>>, journal: &mut Journal) {
         let (mut leader, now) = (self.leader(), (&self.leaderless, self.clock.now()));
         match &step.notice {
-            // What goes with no session leads nothing.
+            // A candidate that goes with no session leads nothing.
             Some(Observed::Present(Present { owner: Some(_), .. }) | Observed::Hidden) => {
                 leader.see(Leader::Known, now, journal);
             }

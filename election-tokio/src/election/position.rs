@@ -43,7 +43,8 @@ impl LastPosition {
             .map(|learned| Position { ahead: learned.rank.ahead, learned_at: learned.at })
     }
 
-    /// What was learned of a candidate stays over lost connections, until the candidate is gone.
+    /// Takes in the nominee's place. The knowledge of a candidate lasts over lost connections,
+    /// until the candidate is gone.
     pub(super) fn follow(&mut self, nominee: &Nominee) {
         let last = &mut self.0;
         let candidate = nominee.candidate().map(|name| (nominee.incarnation(), name.sequence()));

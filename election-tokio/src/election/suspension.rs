@@ -1,6 +1,6 @@
 //! A leader without a connection.
 
-/// What a leader does while its connection is lost.
+/// The conduct of a leader while its connection is lost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum WhileSuspended {
     /// It goes on until the lease deadline: until then no other nominee can lead. If the session is

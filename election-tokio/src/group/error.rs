@@ -16,7 +16,7 @@ pub enum MembershipError {
     InvalidPath {
         /// The path.
         path: String,
-        /// What is wrong with it.
+        /// The fault in the path.
         #[source]
         error: PathError,
     },
@@ -29,7 +29,7 @@ pub enum MembershipError {
     /// Another member has the name, and was not to be waited for.
     #[error("the name is taken")]
     NameTaken {
-        /// What ends its znode's life.
+        /// The event that ends its znode's life.
         owner: NameOwner,
     },
     /// Another client deleted the member's znode, and the member was not to join again.

@@ -38,7 +38,7 @@ pub enum MembershipState {
     },
     /// The member waits until another znode with its name goes.
     Waiting {
-        /// What ends that znode's life.
+        /// The event that ends that znode's life.
         owner: NameOwner,
     },
     /// The znode exists, as far as is known here: neither the end of its session nor its deletion

@@ -47,7 +47,7 @@ pub enum Turn {
     Waits,
 }
 
-/// What happened to a contender's znode that was to be removed.
+/// The fate of a contender's znode that was to be removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Removal {
     /// It was deleted.

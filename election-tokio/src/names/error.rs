@@ -13,7 +13,7 @@ pub enum RegisterError {
     /// Another registration has the name.
     #[error("the name is taken")]
     NameTaken {
-        /// What ends its znode's life.
+        /// The event that ends its znode's life.
         owner: NameOwner,
     },
     /// This registration does not have the name any more: an operator has deleted it.

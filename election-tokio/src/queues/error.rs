@@ -51,7 +51,7 @@ pub enum TakeError {
     InvalidPath {
         /// The path.
         path: String,
-        /// What is wrong with it.
+        /// The fault in the path.
         #[source]
         error: PathError,
     },

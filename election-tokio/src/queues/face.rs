@@ -11,7 +11,7 @@ use super::kept::{Kept, WINDOW};
 use super::slot::{Said, Slot};
 use crate::hub::{Face, Unlocked};
 
-/// What happens to a claim when its taker is withdrawn.
+/// The fate of a claim when its taker is withdrawn.
 #[derive(Debug, Default)]
 pub(super) struct Verdict(AtomicBool);
 

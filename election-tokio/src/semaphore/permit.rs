@@ -17,7 +17,7 @@ use crate::lock::{Acquisition, LockLost, ReleaseError};
 /// No process can know for sure that no other machine has got its permit by the time its next write
 /// arrives. This is promised:
 ///
-/// - There are no more *effective* holders than permits if writes go through
+/// - No more holders are *effective* than there are permits if writes go through
 ///   [`Permit::transaction`].
 /// - No more holders *believe* that they hold a permit than there are permits, as long as the
 ///   speeds of clocks differ by less than the lease margin, under all failures that the

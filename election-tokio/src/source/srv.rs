@@ -97,7 +97,8 @@ mod tests {
 
     const SERVICE: &str = "_zookeeper._tcp.example.test.";
 
-    /// A DNS server that knows one service; and how often it was asked.
+    /// Starts a DNS server that knows one service; returns its address, and the count of its
+    /// questions.
     async fn dns(time_to_live: u32) -> io::Result<(SocketAddr, Arc<AtomicUsize>)> {
         let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let address = socket.local_addr()?;

@@ -58,7 +58,7 @@ pub(crate) enum Entry {
         read_only: bool,
     },
     ConnectFailed(Arc<ConnectFailure>),
-    /// There has been no server for so long, a session timeout at least.
+    /// The client has had no server for so long, a session timeout at least.
     WithoutServer {
         lasted: Duration,
         failure: Arc<ConnectFailure>,

@@ -108,8 +108,8 @@ impl RequestMeter {
     }
 }
 
-/// A client begins, with its connection in this state. What is counted of connections and sessions begins
-/// at 0: a counter that is first seen at 1 has not increased for those that ask by how much.
+/// Notes that a client begins, with its connection in this state. The counters of connections and sessions begin at
+/// 0: a monitor that asks for the increase sees none in a counter that is first seen at 1.
 pub(crate) fn client_begun(state: &'static str) {
     for name in [CONNECT_FAILURES, CONNECTION_LOSSES, RECONNECTS, SESSIONS, EXPIRED_SESSIONS] {
         counter!(name).increment(0);

@@ -33,7 +33,7 @@ pub(super) struct Loader {
 
 #[derive(Debug)]
 enum Roots {
-    /// Those of the platform, read once because that is expensive.
+    /// The certificates of the platform, read once because that is expensive.
     Known(RootCertStore),
     Given(Vec<Pem>),
 }

@@ -22,7 +22,7 @@ pub enum CommitError {
     InvalidPath {
         /// The path.
         path: String,
-        /// What is wrong with it.
+        /// The fault in the path.
         #[source]
         error: PathError,
     },
@@ -34,11 +34,11 @@ pub enum CommitError {
     InvalidSite {
         /// The name.
         name: String,
-        /// What is wrong with it.
+        /// The fault in the name.
         #[source]
         error: SiteNameError,
     },
-    /// There is no site, or one is named twice.
+    /// The transaction has no site, or one is named twice.
     #[error(transparent)]
     InvalidSites(#[from] InvalidSites),
     /// The operating system gave no random numbers for the id of the transaction.
@@ -62,7 +62,7 @@ pub enum CommitError {
         /// The path.
         path: String,
     },
-    /// There is no transaction: it was not begun, or all sites that had to have acknowledged its
+    /// No transaction exists: it was not begun, or all sites that had to have acknowledged its
     /// decision, and it was removed. A site that has not voted to commit may take it for aborted;
     /// other parties learn nothing from this.
     #[error("there is no transaction at {path}: it was not begun, or is over and removed")]
@@ -99,7 +99,7 @@ pub enum CommitError {
         /// The site.
         site: String,
     },
-    /// There is no decision yet: decide first, or wait.
+    /// The transaction has no decision yet: decide first, or wait.
     #[error("nothing is decided yet of the transaction at {path}: decide or wait")]
     Undecided {
         /// The path.

@@ -99,7 +99,7 @@ async fn a_request_waits_for_room_in_one_place_however_often_it_is_polled() {
     waiting.await.unwrap();
 }
 
-/// One that is dropped while it waits for room does not take the room of the next.
+/// A call that is dropped while it waits for room does not take the room of the next.
 #[tokio::test(start_paused = true)]
 async fn a_dropped_request_passes_its_turn_on() {
     let server = Server::new();
@@ -157,7 +157,8 @@ async fn without_a_connection_requests_are_refused_or_wait_as_was_asked_for() {
     assert_eq!(waiting.await.unwrap(), Ok(None));
 }
 
-/// What waits for a connection is bounded too, and fails when the session is declared dead.
+/// The queue of requests that wait for a connection is bounded too, and they fail when the session
+/// is declared dead.
 #[tokio::test(start_paused = true)]
 async fn what_waits_for_a_connection_is_bounded_and_ends_with_the_session() {
     let server = Server::new();

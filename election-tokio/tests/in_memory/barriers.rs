@@ -23,7 +23,7 @@ async fn waits<T>(waiting: &mut (impl Future<Output = T> + Unpin)) -> bool {
     timeout(Duration::from_millis(10), waiting).await.is_err()
 }
 
-/// No watch is left, and no request follows.
+/// Asserts that no watch is left, and that no request follows.
 async fn is_quiet(server: &Server, context: &dyn core::fmt::Debug) {
     wait(3).await;
     server.cut();
@@ -167,7 +167,7 @@ async fn what_asking_again_does_not_repair_is_told() {
     assert_eq!(waited, Err(BarrierError::ClientClosed(SessionEnd::Closed)));
 }
 
-/// What is asked of a server, by clients that have a session.
+/// The requests to a server, by clients that have a session.
 #[tokio::test(start_paused = true)]
 async fn what_a_barrier_costs() {
     const CHECK: OpCode = OpCode::MULTI;

@@ -17,10 +17,10 @@ use crate::server::{IDLE, Server, settle, wait};
 /// More steps, or polls, than any operation here takes.
 const MANY: usize = 64;
 
-/// Where a future is dropped.
+/// The point at which a future is dropped.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum DropAfter {
-    /// The server has read that many more frames, and nobody had anything left to do.
+    /// The server has read that many more frames, and no task had anything left to do.
     Steps(usize),
     /// It was polled that many times.
     Polls(usize),
@@ -208,8 +208,8 @@ async fn a_watch_may_be_polled_put_aside_and_polled_again() {
     assert_eq!(event.kind, election_tokio::watch::EventType::NODE_CREATED);
 }
 
-/// A read with a watch whose session expired before the answer takes down no watch of the next
-/// session, which numbers its watches anew.
+/// A read with a watch takes down no watch of the next session, which numbers its watches anew, if
+/// its own session expired before the answer.
 #[tokio::test(start_paused = true)]
 async fn a_watching_read_dropped_in_the_next_session_leaves_its_watches_alone() {
     let server = Server::new();
@@ -296,7 +296,7 @@ async fn the_last_clone_closes_the_session() {
     assert!(server.state().connections() == 0);
 }
 
-/// A watch holds on to its client: it can fire as long as somebody waits for it.
+/// A watch holds on to its client: it can fire as long as a task waits for it.
 #[tokio::test(start_paused = true)]
 async fn a_watch_keeps_the_session_until_it_is_dropped() {
     let server = Server::new();
@@ -329,7 +329,7 @@ async fn connect_ends_at_its_deadline_and_names_the_last_failure() {
     assert_eq!(last_failure.unwrap().to_string(), "in-memory:2181: nobody home");
 }
 
-/// The errors below an error.
+/// Returns the errors below an error.
 fn sources(error: &ConnectError) -> impl Iterator<Item = &(dyn StdError + 'static)> {
     core::iter::successors(error.source(), |error| (*error).source())
 }

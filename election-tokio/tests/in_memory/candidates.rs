@@ -1,4 +1,4 @@
-//! What is read of the candidates of an election, whatever participants have written.
+//! Reads of the candidates of an election, whatever participants have written.
 
 use election_tokio::{CreateMode, ErrorKind};
 

@@ -38,7 +38,7 @@ async fn joined(client: &Client) -> (CommitParticipant, CommitParticipant) {
     (tx(client).join("a").await.unwrap(), tx(client).join("b").await.unwrap())
 }
 
-/// Nothing is left of the transaction.
+/// Asserts that nothing is left of the transaction.
 async fn is_clean(server: &Server, context: &dyn Debug) {
     wait(3).await;
     let has_node = server.exists(TX);

@@ -10,7 +10,7 @@ use crate::server::{Server, wait};
 
 const LOCK: &str = "/lock";
 
-/// The data, the access and the turn of each.
+/// Returns the data, the access and the turn of each contender.
 async fn shown(lock: &Lock) -> Vec<(String, Access, Turn)> {
     let contenders = lock.contenders().await.unwrap();
     let text = |contender: &Contender| String::from_utf8(contender.data.to_vec()).unwrap();

@@ -1,4 +1,5 @@
-//! What a lease costs while nothing happens: requests and bytes of an hour, as the README has them.
+//! The costs of a lease while nothing happens: requests and bytes of an hour, as the README has
+//! them.
 
 use core::time::Duration;
 
@@ -40,7 +41,7 @@ enum Part {
     Idle,
 }
 
-/// What a client exchanges in each third of the session timeout.
+/// Returns the exchanges of a client in each third of the session timeout.
 fn exchanges(grade: LeaseGrade, part: Part) -> &'static [Exchange] {
     match (grade, part) {
         (LeaseGrade::Quorum, Part::Proving) => &[CHECK, SYNC],
@@ -63,7 +64,7 @@ fn hourly(grade: LeaseGrade, part: Part, timeout: Duration) -> Traffic {
     cost_of(exchanges(grade, part), 3 * HOUR.as_secs() / timeout.as_secs())
 }
 
-/// A number as the README writes it.
+/// Returns a number as the README writes it.
 fn grouped(number: u64) -> String {
     match number / 1000 {
         0 => number.to_string(),
@@ -143,7 +144,7 @@ impl Queue {
         Self { server, _clients: clients, _nominations: nominations }
     }
 
-    /// What each has sent and received during an hour, in the order of the queue.
+    /// Returns the traffic of each client during an hour, in the order of the queue.
     async fn hour(&self) -> Vec<Traffic> {
         let before = self.server.traffic();
         tokio::time::sleep(HOUR).await;

@@ -76,7 +76,7 @@ async fn a_change_whose_reply_is_lost_is_made_once_or_told_to_be_unknown() {
     settle().await;
     server.cut();
     assert_eq!(adding.await.unwrap(), Ok(2));
-    // Another client writes meanwhile: this one cannot know whose write was the next.
+    // Another client writes meanwhile: this one cannot know which of them wrote next.
     server.lie_about(OpCode::SET_DATA, Lie::Silence);
     let counter = client.counter("/counter");
     let adding = tokio::spawn(async move { counter.add(1).await });

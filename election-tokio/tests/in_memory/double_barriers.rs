@@ -29,7 +29,7 @@ async fn entered(one: &Client, other: &Client) -> (Entered, Entered) {
     (one.unwrap(), other.unwrap())
 }
 
-/// Nothing is left of a round, and the next one goes as it should.
+/// Asserts that nothing is left of a round, and that the next one goes as it should.
 async fn is_clean(server: &Server, client: &Client, context: &dyn core::fmt::Debug) {
     wait(3).await;
     assert!(server.children(BARRIER).is_empty(), "{:?}: {context:?}", server.children(BARRIER));
@@ -253,7 +253,7 @@ async fn a_leaving_that_is_dropped_anywhere_goes_through() {
     }
 }
 
-/// What is asked of a server, by clients that have a session, at a barrier whose node exists.
+/// The requests to a server, by clients that have a session, at a barrier whose node exists.
 #[tokio::test(start_paused = true)]
 async fn what_a_double_barrier_costs() {
     const LOOK: OpCode = OpCode::EXISTS;

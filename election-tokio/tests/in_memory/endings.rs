@@ -104,7 +104,7 @@ async fn what_is_deleted_leaves_nothing_and_can_be_held_again() {
     assert!(next.elected().await.unwrap().token() > leadership.token());
 }
 
-/// What is not this crate's stays, and the election is ended all the same.
+/// A child that is not this crate's stays, and the election is ended all the same.
 #[tokio::test(start_paused = true)]
 async fn a_node_with_another_child_is_not_deleted() {
     let server = Server::new();

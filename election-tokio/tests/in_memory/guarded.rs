@@ -14,7 +14,7 @@ use crate::server::{Server, settle, wait};
 const ELECTION: &str = "/election";
 const WRITTEN: &str = "/written";
 
-/// One call at a time, and no heartbeats, which are transactions, too.
+/// Returns a client with one call at a time, and without heartbeats, which are transactions, too.
 async fn client(server: &Server) -> Client {
     let limits = Limits { max_in_flight: 1, ..Limits::default() };
     let builder = server.builder().limits(limits).lease_grade(LeaseGrade::Contact);

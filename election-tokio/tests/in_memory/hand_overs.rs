@@ -15,7 +15,7 @@ const ELECTION: &str = "/election";
 /// Longer than the nominees' look intervals.
 const WITHIN: Duration = Duration::from_secs(300);
 
-/// Nominees in their order, each by a client of its own, and the first one's leadership.
+/// Returns nominees in their order, each by a client of its own, and the first one's leadership.
 async fn queue(
     server: &Server,
     when_asked: &[WhenAsked],

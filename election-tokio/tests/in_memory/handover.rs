@@ -1,4 +1,4 @@
-//! What becomes of a session that was handed over and is gone.
+//! The fate of a session that was handed over and is gone.
 
 use core::future::Future;
 use core::pin::pin;
@@ -15,7 +15,8 @@ use zk_jute::OpCode;
 use crate::lies::Lie;
 use crate::server::{Server, settle, wait};
 
-/// What follows if the session is gone at the start is one thing, an expiry later on is another.
+/// The caller that resumes chooses the reaction to a session that is gone at the start, and apart
+/// from that the one to a later expiry.
 #[tokio::test(start_paused = true)]
 async fn what_follows_is_the_choice_of_who_resumes_until_there_is_a_session() {
     let server = Server::new();
@@ -42,8 +43,8 @@ async fn what_follows_is_the_choice_of_who_resumes_until_there_is_a_session() {
     assert!(matches!(state, ConnectionState::Connected { .. }), "{state:?}");
 }
 
-/// A server that has lost its ensemble answers `sync` and reads, and may not know of a znode that the
-/// session has created elsewhere. What a quorum commits it does not answer.
+/// A server that has lost its ensemble answers `sync` and reads, and may not know of a znode that the session has
+/// created elsewhere. It does not answer a request that needs a quorum's commit.
 #[tokio::test(start_paused = true)]
 async fn what_the_session_has_is_asked_for_behind_something_that_a_quorum_commits() {
     let server = Server::new();
@@ -67,7 +68,7 @@ async fn what_the_session_has_is_asked_for_behind_something_that_a_quorum_commit
     assert_eq!(refused.code(), Some(ErrorCode::SYSTEM_ERROR));
 }
 
-/// What an earlier connection has shown says nothing of the server behind the next one.
+/// The proof on an earlier connection says nothing of the server behind the next one.
 #[tokio::test(start_paused = true)]
 async fn what_the_session_has_is_asked_for_on_the_connection_that_was_shown_to_be_good() {
     let server = Server::new();

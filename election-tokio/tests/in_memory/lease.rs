@@ -16,7 +16,7 @@ use crate::server::{Server, wait};
 const ELECTION: &str = "/election";
 const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// A leader, and a follower whose lease has lapsed.
+/// A leader, and a follower with a lapsed lease.
 struct Scene {
     leaders: Client,
     leadership: Leadership,
@@ -106,7 +106,7 @@ async fn a_promotion_is_not_announced_before_the_candidate_is_verified_after_a_r
     assert_ne!(*leadership.candidate(), candidate);
 }
 
-/// No lease of these grades could be kept alive with it: nobody would ever be elected.
+/// No lease of these grades could be kept alive with it: no nominee would ever be elected.
 #[tokio::test(start_paused = true)]
 async fn a_margin_that_leaves_no_time_for_proofs_is_refused() {
     for grade in [LeaseGrade::Sync, LeaseGrade::Quorum] {

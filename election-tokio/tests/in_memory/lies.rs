@@ -1,4 +1,4 @@
-//! What stands between the clients and the embedded server, and says something else than it.
+//! Stands between the clients and the embedded server, and gives other answers than it.
 
 use bytes::BytesMut;
 use election_tokio::{ErrorCode, Zxid};
@@ -27,7 +27,7 @@ pub(crate) enum Lie {
 }
 
 impl Lie {
-    /// What the client gets in place of the answer.
+    /// Returns the bytes that the client gets in place of the answer.
     pub(crate) fn answer(self, header: RequestHeader) -> BytesMut {
         let reply = |xid, error| ReplyHeader { xid, zxid: Zxid::new(1), error };
         match self {
@@ -62,12 +62,12 @@ pub(crate) fn echo(header: RequestHeader, body: &[u8]) -> BytesMut {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Events {
     Told,
-    /// As by a server whose clients may not read the znode.
+    /// As by a server that lets no client read the znode.
     Withheld,
 }
 
 impl Events {
-    /// What clients get of the server's frames.
+    /// Returns the part of the server's frames that clients get.
     pub(crate) fn filter(self, frames: BytesMut) -> BytesMut {
         match self {
             Self::Told => frames,
@@ -92,7 +92,7 @@ pub(crate) fn frame(header: &impl Encode, body: &impl Encode) -> BytesMut {
     frame
 }
 
-/// The header of a request, and what is behind it.
+/// Splits a request into its header and its body.
 pub(crate) fn request(frame: &[u8]) -> (RequestHeader, &[u8]) {
     let header = RequestHeader::decode_prefix(&frame[4..]).expect("clients send whole headers");
     (header, &frame[12..])

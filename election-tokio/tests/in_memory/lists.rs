@@ -49,7 +49,8 @@ async fn a_list_serves_all_nominees_that_asked_before_it_was_sent() {
     assert!(lists <= 4, "{lists} lists for {NOMINEES} nominees");
 }
 
-/// Each with a list of its own; and nobody is forgotten when nominations and elections come and go.
+/// Each election has a list of its own; and no nominee is forgotten when nominations and elections
+/// come and go.
 #[tokio::test(start_paused = true)]
 async fn elections_have_lists_of_their_own() {
     let server = Server::new();

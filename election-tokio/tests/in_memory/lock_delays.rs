@@ -35,7 +35,7 @@ fn has_mark(server: &Server) -> bool {
     server.exists(MARK)
 }
 
-/// Its process ends without a word, and its session expires.
+/// Ends a nominee's process without a word, and its session.
 fn kill(server: &Server, nomination: Nomination, client: Client) {
     let session = client.session_id().unwrap();
     let _unused = client.detach().unwrap();
@@ -168,7 +168,7 @@ async fn a_nominee_that_dies_while_it_waits_leaves_the_delay_to_the_next_one() {
     assert!(killed_at.elapsed() >= DELAY, "{:?}", killed_at.elapsed());
 }
 
-/// What it had begun itself may still go on.
+/// The work that the same process had begun may still go on.
 #[tokio::test(start_paused = true)]
 async fn a_leader_whose_session_expired_waits_for_itself() {
     let server = Server::new();
@@ -238,8 +238,7 @@ async fn a_mark_in_doubt_is_read_again() {
     .await;
 }
 
-/// A resignation that is dropped, or whose connection is lost, is one all the same, and another leader's
-/// mark stays.
+/// A resignation is one even if it is dropped, or its connection is lost, and another leader's mark stays.
 #[tokio::test(start_paused = true)]
 async fn a_resignation_in_doubt_deletes_no_other_mark() {
     for is_cut in [false, true] {
@@ -277,13 +276,13 @@ async fn without_the_mark_no_leader_waits() {
     let before = Instant::now();
     let (_nomination, leadership) = leader(&second).await;
     assert!(before.elapsed() < Duration::from_secs(1));
-    // What has been deleted under a leader keeps it from nothing.
+    // A mark that was deleted under a leader keeps it from nothing.
     second.delete(MARK, Version::ANY).await.unwrap();
     leadership.resign().await.unwrap();
     assert!(server.children("/election").is_empty());
 }
 
-/// Those without a lock delay do not heed the mark, nor leave one.
+/// Nominees without a lock delay do not heed the mark, nor leave one.
 #[tokio::test(start_paused = true)]
 async fn a_leader_without_a_lock_delay_leaves_the_mark_as_it_is() {
     let server = Server::new();

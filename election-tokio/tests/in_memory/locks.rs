@@ -25,7 +25,8 @@ async fn waits(waiting: &mut (impl Future<Output = Result<LockGuard, LockError>>
     timeout(Duration::from_millis(10), waiting).await.is_err()
 }
 
-/// Nothing of a lock is left while its session lives, and another one gets it at once.
+/// Asserts that nothing of a lock is left while its session lives, and that another contender gets
+/// it at once.
 async fn is_free(server: &Server, client: &Client, context: &dyn core::fmt::Debug) {
     wait(3).await;
     assert!(server.children(LOCK).is_empty(), "a znode is left: {context:?}");
@@ -300,8 +301,8 @@ async fn what_waiting_does_not_repair_is_told() {
     assert_eq!(guard.lost().await, LockLost::ClientClosed(SessionEnd::Closed));
 }
 
-/// What is asked of a server, by clients that have a session and a lock whose node exists; without
-/// what proves the lease.
+/// The requests to a server, by clients that have a session and a lock whose node exists; without
+/// those that prove the lease.
 #[tokio::test(start_paused = true)]
 async fn what_a_lock_costs() {
     const CREATE: OpCode = OpCode::CREATE2;

@@ -1,4 +1,4 @@
-//! What a server has kept from a nominee, it finds out by looking.
+//! Looks, by which a nominee finds out what a server has kept from it.
 
 use core::time::Duration;
 
@@ -77,7 +77,7 @@ async fn a_look_costs_one_list_an_election() {
     assert!((2 * 16..=2 * 26).contains(&(reads - before[1])), "{} reads", reads - before[1]);
 }
 
-/// Nobody looks without a nominee: an idle client costs its pings.
+/// No client looks without a nominee: an idle client costs its pings.
 #[tokio::test(start_paused = true)]
 async fn a_client_without_nominees_does_not_look() {
     let server = Server::new();
@@ -94,7 +94,7 @@ async fn a_client_without_nominees_does_not_look() {
     drop(nomination);
 }
 
-/// A nomination that fails after its create, and whose deletion is lost with the connection.
+/// Makes a nomination that fails after its create, and loses its deletion with the connection.
 async fn failed(server: &Server, client: &Client) -> Nomination {
     server.lie_about(OpCode::GET_DATA, Lie::Code(ErrorCode::SYSTEM_ERROR));
     server.lie_about(OpCode::DELETE, Lie::Silence);

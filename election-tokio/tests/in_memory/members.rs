@@ -27,7 +27,7 @@ fn data(view: &GroupView, name: &str) -> Option<Bytes> {
     }
 }
 
-/// Nothing is left, nothing is asked for any more, and the next member joins.
+/// Asserts that nothing is left, that no request follows, and that the next member joins.
 async fn is_clean(server: &Server, client: &Client, context: &dyn core::fmt::Debug) {
     wait(3).await;
     assert!(server.children(GROUP).is_empty(), "{:?}: {context:?}", server.children(GROUP));
@@ -116,8 +116,8 @@ async fn what_members_and_views_cost() {
     what_it_costs(Server::older_than_3_6(), &[OpCode::GET_CHILDREN2]).await;
 }
 
-/// A group whose node exists, and a client that has a session. With each change of the names there comes
-/// what is asked for `also`.
+/// Asserts the requests at a group whose node exists, by a client that has a session. Each change of the names causes
+/// the requests `also`.
 async fn what_it_costs(server: Server, also: &[OpCode]) {
     const LOOK: OpCode = OpCode::EXISTS;
     let (client, other) = (server.client().await, server.client().await);

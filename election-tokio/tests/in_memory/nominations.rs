@@ -15,14 +15,14 @@ fn election(client: &Client) -> Election {
     client.election(ELECTION)
 }
 
-/// What befalls the connection when the future is dropped.
+/// The fate of the connection when the future is dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     Stays,
     IsCut,
 }
 
-/// After everything has settled, nobody stands, and the client works.
+/// Asserts, after everything has settled, that no nominee stands, and that the client works.
 async fn nobody_stands(server: &Server, client: &Client, context: &dyn core::fmt::Debug) {
     wait(3).await;
     assert!(server.children(ELECTION).is_empty(), "a znode is left: {context:?}");
@@ -61,7 +61,8 @@ async fn a_nomination_dropped_anywhere_leaves_no_znode() {
     }
 }
 
-/// A watch of a nomination that left may stay at the server until its znode changes.
+/// Asserts that no nominee stands; a watch of a nomination that left may stay at the server until
+/// its znode changes.
 async fn nobody_stands_but_watches(
     server: &Server,
     client: &Client,
@@ -145,7 +146,7 @@ async fn a_dropped_resignation_goes_through() {
     }
 }
 
-/// The same by the leadership, whose nomination is still held.
+/// The same by the leadership, while the test still holds the nomination.
 #[tokio::test(start_paused = true)]
 async fn a_dropped_resignation_of_a_leadership_goes_through() {
     at_every_await_point(async |end| {

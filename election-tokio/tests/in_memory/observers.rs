@@ -42,7 +42,7 @@ async fn an_observer_sees_who_leads_and_what_it_says() {
     assert_eq!(ready.acknowledgement, Acknowledgement::Given("ready".into()));
     assert_eq!(ready.since, seen.since);
 
-    // What an earlier leader has said is nothing that this one says.
+    // The acknowledgement of an earlier leader is not one of this leader.
     let path = format!("/election/{}", leadership.candidate());
     let follower = other.election("/election").nominate().unwrap();
     settle().await;

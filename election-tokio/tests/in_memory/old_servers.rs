@@ -9,7 +9,7 @@ use election_tokio::{
 use crate::lies::Lie;
 use crate::server::{Server, wait};
 
-/// The error names the operation and the release that brought it.
+/// Asserts that the error names the operation and the release that brought it.
 async fn is_refused(
     operation: OpCode,
     since: ServerVersion,

@@ -142,7 +142,7 @@ async fn waiting_for_a_request_dropped_anywhere_leaves_no_watch() {
     .await;
 }
 
-/// What a leader says is replaced by what it says next.
+/// A leader's next acknowledgement replaces its last one.
 #[tokio::test(start_paused = true)]
 async fn observers_see_what_a_leader_says_last() {
     let server = Server::new();

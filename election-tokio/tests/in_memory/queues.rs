@@ -30,7 +30,7 @@ async fn all(queue: &Queue) -> Vec<String> {
     taken
 }
 
-/// Nothing asks for anything, and no claim or watch is left.
+/// Asserts that no request follows, and that no claim or watch is left.
 async fn is_at_rest(server: &Server, context: &dyn core::fmt::Debug) {
     wait(3).await;
     let claims: Vec<_> =
@@ -279,7 +279,7 @@ async fn an_item_whose_deletion_is_in_doubt_is_taken_once_or_told_of() {
     server.cut();
     assert_eq!(text(&taking.await.unwrap().unwrap()), "a", "it was not executed");
 
-    // Another client deletes it meanwhile: this one cannot know by whose deletion it is gone.
+    // Another client deletes it meanwhile: this one cannot know which deletion removed it.
     server.lie_about(OpCode::DELETE, Lie::Silence);
     let one = queue.clone();
     let taking = tokio::spawn(async move { one.take().await });
@@ -366,7 +366,7 @@ async fn a_claim_that_is_dropped_anywhere_is_given_back() {
                 server.cut();
             }
             is_at_rest(&server, &(end, is_cut)).await;
-            // What was never polled has given the claim up; else it goes on.
+            // A call that was never polled has given the claim up; else it goes on.
             let is_given_back = matches!(end, DropAfter::Polls(0));
             assert_eq!(queue.len().await, Ok(usize::from(is_given_back)), "{end:?}, {is_cut}");
             claimed.is_some() && done.is_some()
@@ -375,7 +375,7 @@ async fn a_claim_that_is_dropped_anywhere_is_given_back() {
     }
 }
 
-/// What waits leaves nothing behind either.
+/// A call that waits leaves nothing behind either.
 #[tokio::test(start_paused = true)]
 async fn a_wait_that_is_dropped_leaves_no_watch() {
     let server = Server::new();

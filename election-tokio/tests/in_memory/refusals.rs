@@ -41,12 +41,12 @@ impl Scene {
         format!("{}/{}", ELECTIONS[election], self.leaders[election].1.candidate())
     }
 
-    /// The candidate goes, and nobody is told.
+    /// Deletes the candidate, and tells no client.
     fn evict_silently(&self, election: usize) {
         self.server.delete_silently(&self.path(election));
     }
 
-    /// Those from this one on lead on, for longer than a lease lasts.
+    /// Asserts that the leaders from this one on lead on, for longer than a lease lasts.
     async fn the_others_lead_on(&self, first: usize) {
         for _ in 0..100 {
             tokio::time::sleep(TIMEOUT / 20).await;
@@ -72,7 +72,7 @@ async fn a_candidate_that_is_gone_costs_no_other_election_its_leader() {
     }
 }
 
-/// The same for one whose nominee is told.
+/// The same for a candidate with a nominee that is told.
 #[tokio::test(start_paused = true)]
 async fn a_candidate_that_is_deleted_costs_no_other_election_its_leader() {
     for phase in 0..10 {
@@ -85,7 +85,7 @@ async fn a_candidate_that_is_deleted_costs_no_other_election_its_leader() {
     }
 }
 
-/// Nobody is evicted by it, and it does not go on and on.
+/// The refusal evicts no leader, and does not go on and on.
 #[tokio::test(start_paused = true)]
 async fn a_server_that_has_too_much_to_do_for_a_moment_costs_nobody_the_lead() {
     let scene = Scene::new().await;

@@ -21,7 +21,7 @@ fn in_seconds(seconds: u64) -> Instant {
     Instant::now() + Duration::from_secs(seconds)
 }
 
-/// The first contender, as `client` sees it.
+/// Returns the first contender, as `client` sees it.
 async fn first(client: &Client) -> Contender {
     let contenders = lock(client).contenders().await.unwrap();
     contenders.into_iter().next().expect("a contender")
@@ -149,7 +149,7 @@ async fn a_holder_that_does_not_let_go_is_removed_at_the_deadline() {
     assert_eq!(server.watches(), 0, "a watch is left");
 }
 
-/// What is written, and what is removed, is the contender that was shown.
+/// A request and a removal are for the contender that was shown.
 #[tokio::test(start_paused = true)]
 async fn no_other_contender_is_asked_or_removed() {
     let server = Server::new();

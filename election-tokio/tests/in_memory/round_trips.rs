@@ -21,8 +21,8 @@ const AGES: [Duration; 6] = [
     Duration::from_secs(1_000),
 ];
 
-/// Round trips from asking for a free lock until it is held, and from its release until that is
-/// confirmed.
+/// Returns the round trips from asking for a free lock until it is held, and from its release until
+/// that is confirmed.
 async fn lock_and_unlock(server: &Server, client: &Client) -> (f64, f64) {
     let trips = |since: Instant| since.elapsed().div_duration_f64(ROUND_TRIP);
     let asked = Instant::now();

@@ -32,7 +32,7 @@ impl<F: Fn(usize) -> SaslStepping + Send + Sync + 'static> SaslMechanism for Scr
     }
 }
 
-/// The mechanism, and how often it was asked to begin.
+/// Returns a mechanism with this script, and the count of its exchanges.
 fn scripted<F>(script: F) -> (impl SaslMechanism, Arc<AtomicUsize>)
 where
     F: Fn(usize) -> SaslStepping + Send + Sync + 'static,
@@ -41,7 +41,7 @@ where
     (Scripted(script, Arc::clone(&begun)), begun)
 }
 
-/// Two tokens, each after a second.
+/// Exchanges two tokens, each after a second.
 fn slow(_: usize) -> SaslStepping {
     Box::pin(async {
         sleep(Duration::from_secs(1)).await;

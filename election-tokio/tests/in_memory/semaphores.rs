@@ -28,12 +28,14 @@ async fn waits(waiting: &mut (impl Future<Output = Result<Permit, LockError>> + 
     timeout(Duration::from_millis(10), waiting).await.is_err()
 }
 
-/// Those that hold or wait for a permit, and those that hold or wait for the turn.
+/// Returns the number of contenders that hold or wait for a permit, and of those that hold or wait
+/// for the turn.
 fn standing(server: &Server) -> (usize, usize) {
     (server.children(LEASES).len(), server.children(LOCKS).len())
 }
 
-/// Nothing of a semaphore is left while its session lives, and another one gets a permit at once.
+/// Asserts that nothing of a semaphore is left while its session lives, and that another contender
+/// gets a permit at once.
 async fn is_free(server: &Server, client: &Client, context: &dyn core::fmt::Debug) {
     wait(3).await;
     assert_eq!(standing(server), (0, 0), "a znode is left: {context:?}");
@@ -297,8 +299,8 @@ async fn what_waiting_for_a_permit_does_not_repair_is_told() {
     assert_eq!(waited.map(drop), Err(LockError::ClientClosed(SessionEnd::Closed)));
 }
 
-/// What is asked of a server, by clients that have a session and a semaphore whose nodes exist; without
-/// what proves the lease.
+/// The requests to a server, by clients that have a session and a semaphore whose nodes exist; without those that
+/// prove the lease.
 #[tokio::test(start_paused = true)]
 async fn what_a_permit_costs() {
     const CREATE: OpCode = OpCode::CREATE2;

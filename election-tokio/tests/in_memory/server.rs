@@ -19,7 +19,7 @@ use crate::lies::{Events, Lie};
 use crate::raw::RawSession;
 use crate::state::{Door, Outgoing, State, Traffic};
 
-/// Virtual time that passes only when nobody has anything to do: the clock of these tests stands
+/// Virtual time that passes only when no task has anything to do: the clock of these tests stands
 /// still while a task can run.
 pub(crate) const IDLE: Duration = Duration::from_millis(1);
 /// Frames, if nothing holds the server back.
@@ -38,14 +38,14 @@ impl Server {
         Self::with(Config::default())
     }
 
-    /// A server with a znode that gives out the numbers from `next` on.
+    /// Makes a server with a znode that gives out the numbers from `next` on.
     pub(crate) fn counted_on(path: &str, next: i32) -> Self {
         let mut config = Config::default();
         config.first_znodes.add(path, next).expect("a znode can have this path");
         Self::with(config)
     }
 
-    /// A server that knows nothing of what came with 3.6, as persistent watches.
+    /// Makes a server that knows nothing of what came with 3.6, as persistent watches.
     pub(crate) fn older_than_3_6() -> Self {
         let server = Self::new();
         server.state().unknown = vec![
@@ -74,12 +74,12 @@ impl Server {
         self.builder().connect().await.expect("the server is there")
     }
 
-    /// A session of another program.
+    /// Opens a session of another program.
     pub(crate) fn raw(&self) -> RawSession {
         RawSession::new(self)
     }
 
-    /// The server as it is at this moment.
+    /// Locks the state of the server.
     pub(crate) fn state(&self) -> MutexGuard<'_, State> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.catch_up();
@@ -133,7 +133,7 @@ impl Server {
         state.database().znode(path)?.data().map(<[u8]>::to_vec)
     }
 
-    /// The children of a znode, without the one that every server has.
+    /// Returns the children of a znode, without the one that every server has.
     pub(crate) fn children(&self, path: &str) -> Vec<String> {
         let state = self.state();
         let above = path.trim_end_matches('/');
@@ -167,13 +167,13 @@ impl Server {
         state.requests.iter().filter(|sent| **sent == opcode).count()
     }
 
-    /// What was asked for, beside what keeps a lease ready.
+    /// Returns the requests, without those that keep a lease ready.
     pub(crate) fn requested(&self) -> Vec<OpCode> {
         let state = self.state();
         state.requests.iter().copied().filter(|sent| *sent != OpCode::SYNC).collect()
     }
 
-    /// What the connections have carried, in the order in which they were made.
+    /// Returns the traffic of the connections, in the order in which they were made.
     pub(crate) fn traffic(&self) -> Vec<Traffic> {
         self.state().traffic().copied().collect()
     }
@@ -261,8 +261,9 @@ impl Connector for Server {
     }
 }
 
-/// A place in the code whose first event falls into the moment in which a test on another thread
-/// begins to listen, while nobody else does, could stay silent for good.
+/// Makes the process listen to events. Without this, a place in the code could stay silent for
+/// good: its first event could fall into the moment in which a test on another thread begins to
+/// listen, while no other does.
 fn let_somebody_listen() {
     static LISTENER: Once = Once::new();
     LISTENER.call_once(|| {

@@ -1,4 +1,4 @@
-//! When a source of servers is asked.
+//! The moments at which the client asks a source of servers.
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 use std::io;
@@ -47,7 +47,7 @@ async fn a_source_is_asked_for_each_round_of_attempts() {
     assert!(client.exists("/").await.expect("connected again").is_some());
 }
 
-/// What one attempt asks does not have to be there before the next one begins.
+/// The client asks the source again only when the last answer has come.
 #[tokio::test(start_paused = true)]
 async fn a_slow_source_is_asked_one_question_at_a_time() {
     let server = Server::new();
@@ -100,9 +100,9 @@ impl Connector for Gated {
     }
 }
 
-/// What comes of the attempt before does not pass for what comes of the one that a new list begins:
-/// the handshake would be lost with the transport of the former, and a failure would cost a server
-/// its turn.
+/// The result of the last attempt does not pass for that of the attempt that a new list begins: the
+/// handshake would be lost with the transport of the former, and a failure would cost a server its
+/// turn.
 #[tokio::test(start_paused = true)]
 async fn an_attempt_of_the_old_list_does_not_pass_for_one_of_the_new_list() {
     for behind in [Behind::Transport, Behind::Error] {

@@ -1,4 +1,4 @@
-//! What a subscriber of `tracing` sees, as the README has it.
+//! Spans and events of `tracing`, as a subscriber sees them and the README has them.
 
 use core::fmt::{self, Write as _};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -29,7 +29,7 @@ struct Line {
 }
 
 impl Journal {
-    /// For this thread, until the guard is dropped.
+    /// Begins to record, for this thread, until the guard is dropped.
     pub(crate) fn begin() -> (Self, DefaultGuard) {
         let journal = Self::default();
         let subscriber = tracing_subscriber::registry().with(journal.clone());
@@ -48,14 +48,14 @@ impl Journal {
         }
     }
 
-    /// The lines that begin like this.
+    /// Returns the lines that begin like this.
     pub(crate) fn of(&self, beginning: &str) -> Vec<String> {
         let lines = self.lines();
         let found = lines.iter().filter(|line| line.text.starts_with(beginning));
         found.map(|line| line.text.clone()).collect()
     }
 
-    /// The last line about the fields of this kind of span, or of this kind of event.
+    /// Returns the last line about the fields of this kind of span, or of this kind of event.
     fn last(&self, beginning: &str) -> String {
         self.of(beginning).pop().unwrap_or_default()
     }
@@ -182,7 +182,7 @@ async fn the_span_of_a_client_names_each_of_its_sessions_once() {
     assert!(journal.last("event session ended").ends_with(" in zk_client"));
 }
 
-/// Who has asked for the end of a session is not warned of it.
+/// The client does not warn of the end of a session that its caller has asked for.
 #[tokio::test(start_paused = true)]
 async fn the_end_of_a_session_is_a_warning_unless_it_was_asked_for() {
     for (how, expected) in
@@ -205,7 +205,7 @@ async fn the_end_of_a_session_is_a_warning_unless_it_was_asked_for() {
     }
 }
 
-/// What is asked of a recipe has a span of its own, and so has each request that it makes for that.
+/// A call of a recipe has a span of its own, and so has each request that it makes.
 #[tokio::test]
 async fn barriers_queues_and_counters_have_a_span_for_each_operation() {
     let (journal, _guard) = Journal::begin();

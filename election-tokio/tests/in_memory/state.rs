@@ -24,13 +24,13 @@ pub(crate) struct State {
     links: BTreeMap<ConnectionId, Link>,
     /// Connections of clients so far.
     pub(crate) accepted: u64,
-    /// What each connection has carried so far.
+    /// The traffic of each connection so far.
     traffic: BTreeMap<ConnectionId, Traffic>,
     /// Requests so far, without pings.
     pub(crate) requests: Vec<OpCode>,
-    /// What the next request with this opcode is answered with, instead of the truth.
+    /// The answers to the next requests with these opcodes, instead of the truth.
     pub(crate) lies: Vec<(OpCode, Lie)>,
-    /// What the server is too old for.
+    /// The requests that the server is too old for.
     pub(crate) unknown: Vec<OpCode>,
     pub(crate) events: Events,
     pub(crate) door: Door,
@@ -52,14 +52,14 @@ struct Link {
     task: AbortHandle,
 }
 
-/// What a client is to get.
+/// A message to a client.
 #[derive(Debug)]
 pub(crate) enum Outgoing {
     Bytes { arrive: Instant, bytes: BytesMut },
     End,
 }
 
-/// What a connection has carried: whole frames, with their lengths.
+/// The traffic of a connection: whole frames, with their lengths.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Traffic {
     pub(crate) requests: u64,
@@ -78,7 +78,7 @@ impl Traffic {
 }
 
 impl State {
-    /// A server that grants any timeout, and takes any number of connections.
+    /// Makes a server that grants any timeout, and takes any number of connections.
     pub(crate) fn new(mut config: Config) -> Self {
         config.tick_time = TICK;
         config.session_timeouts = Duration::ZERO..=Duration::MAX;
@@ -103,7 +103,7 @@ impl State {
         zk_embedded::Instant::since_origin(elapsed)
     }
 
-    /// When the server looks next what is due.
+    /// Returns the time at which the server next does what is due.
     pub(crate) fn next_tick(&self) -> Instant {
         let elapsed = Instant::now().saturating_duration_since(self.started);
         let ticks = u32::try_from(elapsed.as_secs() / TICK.as_secs()).expect("a short test");
@@ -121,7 +121,7 @@ impl State {
         self.core.database()
     }
 
-    /// Clients that are connected.
+    /// Returns the number of clients that are connected.
     pub(crate) fn connections(&self) -> usize {
         self.links.len()
     }
@@ -139,7 +139,7 @@ impl State {
         self.core.open(self.now(), peer).expect("there is no limit")
     }
 
-    /// The task carries between a client and the connection.
+    /// Connects a client to the server; the task carries between the two.
     pub(crate) fn link(
         &mut self,
         connection: ConnectionId,
@@ -168,13 +168,13 @@ impl State {
         self.flush();
     }
 
-    /// A client's first frame.
+    /// Handles a client's first frame.
     pub(crate) fn greet(&mut self, connection: ConnectionId, frame: &[u8]) {
         self.core.receive(self.now(), connection, frame);
         self.flush();
     }
 
-    /// Any other frame of a client.
+    /// Handles any other frame of a client.
     pub(crate) fn answer(&mut self, connection: ConnectionId, frame: &[u8]) {
         let (header, body) = request(frame);
         if header.opcode != OpCode::PING {
@@ -201,7 +201,7 @@ impl State {
         Some(self.lies.remove(next).1)
     }
 
-    /// What the server says to these bytes on a connection that is no client's.
+    /// Returns the server's answer to these bytes on a connection that is no client's.
     pub(crate) fn exchange(&mut self, connection: ConnectionId, bytes: &[u8]) -> BytesMut {
         let now = self.now();
         let mut answer = BytesMut::new();

@@ -1,5 +1,5 @@
-//! What listens to spans and events may do anything, also call the client that tells it: no lock is
-//! held meanwhile.
+//! A subscriber to spans and events may do anything, also call the client that it hears of: the
+//! client holds no lock meanwhile.
 
 use core::future::Future;
 use core::pin::pin;

@@ -72,7 +72,7 @@ async fn a_leader_that_steps_down_stands_again_behind_the_others() {
         settle().await;
         assert!(matches!(leader.status().role, Role::Following { .. }), "{:?}", leader.status());
         assert_eq!(server.children("/election").len(), 2);
-        // What was given up is not given up again: that of the second term goes on.
+        // Giving the first term up again ends nothing: the second term goes on.
         next.resign().await.unwrap();
         let second_term = leader.elected().await.unwrap();
         assert!(second_term.token() > again.token());

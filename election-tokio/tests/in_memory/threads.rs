@@ -1,4 +1,4 @@
-//! What may cross threads, checked when this is compiled.
+//! The types that may cross threads, checked when this is compiled.
 
 use core::future::Future;
 use core::time::Duration;
@@ -19,7 +19,7 @@ use election_tokio::{
 
 const fn crosses_threads<T: Send + Sync + 'static>() {}
 
-/// Never called: only its types count.
+/// Fails to compile if a handle cannot cross threads; never called.
 #[expect(dead_code, reason = "its types count")]
 const fn handles_cross_threads() {
     crosses_threads::<Client>();
@@ -61,10 +61,10 @@ const fn handles_cross_threads() {
     crosses_threads::<LostReason>();
 }
 
-/// A future that a task of its own may await.
+/// Takes a future that a task of its own may await.
 fn may_be_spawned<F: Future + Send + Sync + 'static>(_: F) {}
 
-/// Never called: only its types count.
+/// Fails to compile if a future cannot be spawned; never called.
 #[expect(dead_code, reason = "its types count")]
 fn futures_may_be_spawned(
     builder: ClientBuilder,

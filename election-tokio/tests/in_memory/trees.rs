@@ -16,13 +16,13 @@ const PERSISTENT: CreateMode = CreateMode::Persistent;
 /// More frames than any of these operations takes.
 const MANY: usize = 64;
 
-/// Somebody else creates a znode.
+/// Creates a znode, as another client.
 fn create(server: &Server, path: &str) {
     let created = server.raw().create(path, WireMode::PERSISTENT);
     assert!(matches!(created, Ok(()) | Err(ErrorCode::NODE_EXISTS | ErrorCode::NO_NODE)));
 }
 
-/// Somebody else deletes a znode.
+/// Deletes a znode, as another client.
 fn delete(server: &Server, path: &str) {
     let deleted = server.raw().delete(path);
     assert!(matches!(deleted, Ok(()) | Err(ErrorCode::NOT_EMPTY | ErrorCode::NO_NODE)));
@@ -275,7 +275,8 @@ async fn a_parent_that_exists_and_could_not_be_created_is_no_obstacle() {
     assert_eq!(create_deep(&client).await.unwrap().path, "/a/b/c/d");
 }
 
-/// Servers compare prefixes as strings: a sibling of the chroot whose name begins like it matches.
+/// Servers compare prefixes as strings: a sibling of the chroot with a name that begins like it
+/// matches.
 #[tokio::test(start_paused = true)]
 async fn ephemeral_znodes_beside_the_chroot_are_not_listed() {
     let server = Server::new();

@@ -1,4 +1,4 @@
-//! What is woken may do anything, also call the client that wakes it: no lock is held meanwhile.
+//! A waker may do anything, also call the client that wakes it: the client holds no lock meanwhile.
 
 use core::future::Future;
 use core::pin::pin;
@@ -84,8 +84,8 @@ impl Scene {
         Waker::from(Arc::clone(&self.meddler))
     }
 
-    /// After the connection was lost: the meddler was woken, what it dropped has left, and the client
-    /// works.
+    /// Asserts, after the connection was lost, that the meddler was woken, that the things it dropped have left, and
+    /// that the client works.
     async fn goes_on(&self) {
         self.server.accept();
         wait(60).await;
@@ -146,7 +146,7 @@ fn the_end_of_a_leadership_wakes_what_calls_the_client() {
     });
 }
 
-/// What ends a client, and everything that comes from it, wakes, too.
+/// The end of a client, and of everything that comes from it, wakes, too.
 #[test]
 fn the_end_of_a_client_wakes_what_calls_the_client() {
     comes_to_an_end(async || {

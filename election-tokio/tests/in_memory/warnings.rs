@@ -1,4 +1,4 @@
-//! What is warned of, by `tracing`: once, and in time.
+//! Warnings by `tracing`: each comes once, and in time.
 
 use core::time::Duration;
 
@@ -34,7 +34,7 @@ async fn the_end_of_the_sequence_numbers_is_warned_of_long_before() {
     }
 }
 
-/// Nobody leads by a number that another candidate can have, and nothing is left behind.
+/// No nominee leads by a number that another candidate can have, and none leaves a znode behind.
 #[tokio::test(start_paused = true)]
 async fn beyond_the_last_sequence_number_a_nomination_fails() {
     let (server, client) = counted_on(LAST).await;
@@ -120,7 +120,7 @@ async fn a_candidate_that_is_not_ephemeral_is_warned_of_by_its_name() {
     nomination.elected().await.unwrap();
 }
 
-/// One that leads ahead of it does so, and none takes over from that.
+/// A candidate ahead of it does so, and no nominee takes over from that.
 #[tokio::test(start_paused = true)]
 async fn a_nominee_that_is_blocked_says_so_by_its_health() {
     let server = Server::new();
@@ -184,7 +184,7 @@ async fn servers_that_stay_out_of_reach_are_warned_of_and_then_rarely() {
     assert!(client.health().to_string().contains("; last failure: "), "{}", client.health());
 }
 
-/// There is no znode that it could have left behind.
+/// The client has no znode that it could have left behind.
 #[tokio::test(start_paused = true)]
 async fn a_client_that_never_had_a_session_warns_of_no_end() {
     let (journal, _guard) = Journal::begin();

@@ -100,8 +100,8 @@ async fn a_client_that_closes_on_expiry_closes() {
     assert!(server.state().connections() == 0);
 }
 
-/// A session that is said to be expired while it is being closed is not renewed: nobody would
-/// close the new one.
+/// The client does not renew a session that a server calls expired while it is being closed: no
+/// call would close the new one.
 #[tokio::test(start_paused = true)]
 async fn a_client_that_is_being_closed_makes_no_new_session() {
     let server = Server::new();

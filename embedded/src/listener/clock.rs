@@ -12,7 +12,7 @@ use crate::time::{Instant, Timestamp};
 pub(super) enum Clock {
     Running {
         since: time::Instant,
-        /// What it showed at that moment.
+        /// The time that it showed at that moment.
         from: Instant,
     },
     Stopped {

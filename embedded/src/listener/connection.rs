@@ -25,7 +25,7 @@ pub(super) struct ConnectionTask {
     output: BytesMut,
 }
 
-/// What to do next.
+/// The connection's next step.
 enum Next {
     GoOn,
     Stop,

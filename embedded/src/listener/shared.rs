@@ -54,7 +54,7 @@ struct Core {
     standalone: Standalone,
     clock: Clock,
     tasks: BTreeMap<ConnectionId, Arc<Notify>>,
-    /// What the timer waits for.
+    /// The time that the timer waits for.
     armed: Option<Instant>,
     /// One buffer for all connections: an idle connection costs nothing.
     read_buffer: Vec<u8>,
@@ -229,7 +229,7 @@ impl Shared {
         }
     }
 
-    /// A poisoned lock is used all the same. No code that holds the lock panics.
+    /// Locks the core. A poisoned lock is used all the same: no code that holds the lock panics.
     fn lock(&self) -> MutexGuard<'_, Core> {
         self.core.lock().unwrap_or_else(PoisonError::into_inner)
     }

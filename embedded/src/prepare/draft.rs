@@ -73,7 +73,7 @@ impl Outline {
         }
     }
 
-    /// A znode just created.
+    /// Makes the draft of a znode just created.
     pub(super) fn of_new(access: AccessList, lifetime: Lifetime) -> Self {
         Self {
             version: Version::new(0),

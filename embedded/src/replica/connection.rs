@@ -59,9 +59,9 @@ pub(super) enum Phase {
     Greeting,
     /// The handshake was read, and the leader decides on it.
     Handshaking(Handshake),
-    /// There is a session.
+    /// The connection has a session.
     Established(Established),
-    /// What is left is sent; nothing more is read.
+    /// The server sends the rest of its answers, and reads nothing more.
     Closing,
 }
 

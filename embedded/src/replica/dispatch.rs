@@ -328,7 +328,7 @@ fn awaited(opcode: OpCode, body: &[u8]) -> Awaited {
                 }
                 _ => CreateReply::PathAndStat,
             };
-            // What does not decode is refused as a whole.
+            // The server refuses a multi that does not decode as a whole.
             let entries = write::multi_entries(body).ok().flatten().unwrap_or_default();
             Awaited::Multi(entries.iter().map(reply).collect())
         }

@@ -23,7 +23,7 @@ impl Growth {
     }
 }
 
-/// The length of a frame limits the data.
+/// Returns the length of the data, which that of a frame limits.
 fn length(data: Option<&Bytes>) -> i64 {
     data.map_or(0, |data| i64::try_from(data.len()).unwrap_or(i64::MAX))
 }

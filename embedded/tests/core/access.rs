@@ -116,7 +116,7 @@ fn creators_keep_others_out() {
     assert_eq!(acl_of(&mut other, &mut world, "/none"), Err(ErrorCode::NO_NODE));
 }
 
-/// Who may not administer a znode does not see the digests.
+/// A client that may not administer a znode does not see the digests.
 #[test]
 fn digests_are_shown_to_administrators_only() {
     let mut world = world();

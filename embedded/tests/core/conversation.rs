@@ -7,7 +7,7 @@ use zk_embedded::{Config, ExtendedTypes, Instant, Timestamp};
 
 use crate::world::{Client, World};
 
-/// Where the server's clock begins.
+/// The beginning of the server's clock.
 const ORIGIN: u64 = 0x1a1_0000_0000;
 
 #[test]

@@ -1,4 +1,4 @@
-//! When sessions, containers and znodes with a time to live end.
+//! The ends of sessions, containers and znodes with a time to live.
 
 use core::time::Duration;
 

@@ -117,7 +117,7 @@ fn a_client_that_has_seen_more_is_sent_away() {
     }
 }
 
-/// What is sent behind the handshake is answered after it.
+/// The server answers a request that comes behind the handshake after the handshake.
 #[test]
 fn requests_may_follow_the_handshake_at_once() {
     let mut world = world();

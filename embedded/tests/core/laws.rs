@@ -1,4 +1,4 @@
-//! What holds whatever clients do.
+//! Laws that hold for any requests of clients.
 
 use core::time::Duration;
 use std::collections::BTreeSet;
@@ -170,7 +170,7 @@ impl Run {
     }
 }
 
-/// What is true of every database.
+/// Asserts the invariants of every database.
 fn is_sound(database: &Database) {
     let mut ephemerals = BTreeSet::new();
     for (path, znode) in database.znodes() {

@@ -1,4 +1,4 @@
-//! What clients may take, and what breaks their connection.
+//! The limits that the server sets to clients, and the requests that break their connection.
 
 use bytes::BytesMut;
 use zk_embedded::{Config, TooManyConnections, Transmit};
@@ -121,7 +121,7 @@ fn replies_that_are_not_taken_stop_the_reading() {
     assert!(world.server.wants_input(id));
 }
 
-/// Events cannot wait; who does not take them loses the connection.
+/// Events cannot wait; a client that does not take them loses the connection.
 #[test]
 fn a_watcher_that_takes_nothing_loses_its_connection() {
     let mut config = Config::default();
@@ -193,7 +193,7 @@ fn a_reply_is_not_longer_than_the_limit() {
     assert_eq!(client.events(&mut world), [], "what is refused leaves no watch");
 }
 
-/// What it asked for: by default, too.
+/// The default limits refuse a request for 60 GB, too.
 #[test]
 fn sixty_thousand_reads_of_a_megabyte_are_refused() {
     let mut world = world();
@@ -225,14 +225,14 @@ fn what_all_znodes_take_is_limited() {
     }
     assert!((5..20).contains(&made), "{made}");
     assert_eq!(client.code(&mut world, &create("/one-more")), full);
-    // What has to go goes, and what does not grow is written.
+    // A write that shrinks the database is executed, and so is one that does not grow it.
     assert_eq!(client.code(&mut world, &set_data("/a", &vec![8; 90_000])), ErrorCode::OK);
     assert_eq!(client.code(&mut world, &set_data("/a", b"")), ErrorCode::OK);
     client.make(&mut world, &create("/one-more"));
     assert_eq!(client.code(&mut world, &delete("/one-more")), ErrorCode::OK);
 }
 
-/// What is counted in is counted out, however a znode changed meanwhile.
+/// The server subtracts all bytes of a znode that is gone, however the znode changed meanwhile.
 #[test]
 fn the_room_of_a_znode_that_is_gone_is_free_again() {
     let mut config = Config::default();

@@ -15,7 +15,7 @@ const fn check(path: &str, version: i32) -> MultiOp<'_> {
     MultiOp::Check(CheckVersionRequest { path, version: Version::new(version) })
 }
 
-/// The codes of a failed multi.
+/// Returns the codes of a failed multi.
 fn codes(client: &mut Client, world: &mut World, operations: &[MultiOp<'_>]) -> Vec<ErrorCode> {
     let (header, body) = client.request(world, &MultiRequest::new(operations));
     assert_eq!(header.error, ErrorCode::OK);

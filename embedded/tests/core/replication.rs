@@ -27,7 +27,7 @@ struct Ensemble {
 
 struct Member {
     replica: Replica,
-    /// What the leader sent and the replica has not seen.
+    /// The leader's messages that the replica has not seen.
     inbox: VecDeque<Message>,
 }
 
@@ -258,7 +258,7 @@ fn a_session_that_moved_cannot_write_through_its_old_server() {
     assert!(ensemble.decided.znode("/old").is_none());
 }
 
-/// What a replica hears of keeps a session alive only if it tells its leader.
+/// A request to a replica keeps a session alive only if the replica tells its leader.
 #[test]
 fn the_leader_ends_sessions_that_it_does_not_hear_of() {
     let mut ensemble = Ensemble::new();

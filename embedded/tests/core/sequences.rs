@@ -16,7 +16,7 @@ fn world(end: CounterEnd, created: i32) -> World {
     World::new(&config)
 }
 
-/// The number behind the next name with this prefix, if there is one.
+/// Returns the number behind the next name with this prefix, if there is one.
 fn next(world: &mut World, client: &mut Client, prefix: &str) -> Result<String, ErrorCode> {
     let path = format!("{PARENT}/{prefix}");
     let request = create_as(&path, CreateMode::EPHEMERAL_SEQUENTIAL);

@@ -11,7 +11,7 @@ use crate::world::{Client, World, frame, world};
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// A server of ticks of a second, which grants what is asked for.
+/// Makes a server with ticks of a second, which grants every timeout that a client asks for.
 fn exact() -> World {
     let mut config = Config::with_tick_time(SECOND);
     config.session_timeouts = SECOND..=SECOND * 100;
@@ -48,7 +48,8 @@ fn the_timeout_of_the_last_touch_counts_until_a_restart() {
     assert!(!is_alive(&world, client.session()), "eleven seconds, and not fifty-one");
 }
 
-/// A request counts once it has come whole, whatever it is; what authenticates does not count.
+/// A request of any kind counts once it has come whole; a request that authenticates does not
+/// count.
 #[test]
 fn whole_requests_count() {
     let ping = frame(&RequestHeader { xid: Xid::PING, opcode: OpCode::PING }, &Ping);

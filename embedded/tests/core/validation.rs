@@ -1,5 +1,5 @@
-//! What is checked of a write, and in which order: each case has several
-//! things wrong with it, and the code is that of the first.
+//! The checks of a write, and their order: each case has several things wrong with it, and the code
+//! is that of the first.
 
 use zk_jute::records::{
     Acl, CheckVersionRequest, CreateContainerRequest, CreateMode, CreateRequest, CreateTtlRequest,
@@ -15,7 +15,8 @@ use crate::world::{Client, World, world};
 
 const BAD_ACL: Vector<'_, Acl<'_>> = Vector::EMPTY;
 
-/// `/open` has a child and `/bobs` does not let anybody in; `/eph` is ephemeral.
+/// Makes a server with these znodes: `/open` has a child and `/bobs` lets no client in; `/eph` is
+/// ephemeral.
 fn prepared() -> (World, Client) {
     let mut world = world();
     let mut client = world.client();
@@ -90,7 +91,7 @@ fn delete_reports_the_first_thing_wrong() {
         let request = DeleteRequest { path, version: Version::new(version) };
         assert_eq!(client.code(&mut world, &request), code, "{request:?}");
     }
-    // What counts is the parent's list: a znode that grants nothing can be deleted.
+    // The parent's list counts: a znode that grants nothing can be deleted.
     let request = DeleteRequest { path: "/bobs", version: Version::new(0) };
     assert_eq!(client.code(&mut world, &request), ErrorCode::OK);
 }

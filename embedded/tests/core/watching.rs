@@ -1,4 +1,4 @@
-//! Which events come, to whom, and when.
+//! Watch events: their kinds, their recipients and their times.
 
 use zk_jute::records::{
     AddWatchMode, AddWatchRequest, CheckWatchesRequest, CreateRequest, EventType,
@@ -15,7 +15,7 @@ const DELETED: EventType = EventType::NODE_DELETED;
 const CHANGED: EventType = EventType::NODE_DATA_CHANGED;
 const CHILDREN: EventType = EventType::NODE_CHILDREN_CHANGED;
 
-/// A server with `/a` and `/a/b`, one who watches and one who writes.
+/// Makes a server with `/a` and `/a/b`, a client that watches and a client that writes.
 fn prepared() -> (World, Client, Client) {
     let mut world = world();
     let [watcher, mut writer] = [world.client(), world.client()];
@@ -233,7 +233,8 @@ fn watches_are_found_and_removed_by_their_kind() {
     }
 }
 
-/// What has changed since the zxid that the client names is told at once; the rest is watched.
+/// The server reports every change since the zxid that the client names at once, and watches the
+/// rest.
 #[test]
 fn watches_that_are_set_again_catch_up() {
     let (mut world, mut client, mut writer) = prepared();
@@ -304,7 +305,7 @@ fn a_null_list_of_watches_is_refused_in_its_turn() {
     told(&mut client, &mut world, &[(DELETED, "/gone"), (CHANGED, "/a")]);
 }
 
-/// Since 3.9.2: who may not read a znode does not hear of it, and loses the watch.
+/// Since 3.9.2, a client that may not read a znode does not hear of it, and loses the watch.
 #[test]
 fn events_are_for_those_who_may_read() {
     let (mut world, mut watcher, mut writer) = prepared();

@@ -6,7 +6,7 @@ use zk_jute::records::AddWatchRequest;
 use crate::requests::{create_as, get_data};
 use crate::world::{World, world};
 
-/// The answer; the connection is closed behind it.
+/// Returns the answer; the server closes the connection behind it.
 fn ask(world: &mut World, letters: &str) -> String {
     let mut connection = world.open();
     connection.send(world, letters.as_bytes());

@@ -23,7 +23,7 @@ pub(crate) struct World {
     pub(crate) now: Instant,
 }
 
-/// A server that allows everything, at the beginning of time.
+/// Makes a server that allows everything, at the beginning of time.
 pub(crate) fn world() -> World {
     let mut config = Config::default();
     config.extended_types = ExtendedTypes::Enabled;
@@ -47,7 +47,7 @@ impl World {
         self.open_from("127.0.0.1:50000")
     }
 
-    /// A client with a new session.
+    /// Makes a client with a new session.
     pub(crate) fn client(&mut self) -> Client {
         let mut connection = self.open();
         let granted = connection.shake_hands(self, &new_session()).expect("a session");
@@ -82,7 +82,7 @@ pub(crate) struct Connection {
     next_xid: Xid,
 }
 
-/// What a server granted.
+/// The session and its timeout, as a server granted them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Granted {
     pub(crate) session: SessionId,
@@ -150,7 +150,7 @@ impl Connection {
         self.received.split().to_vec()
     }
 
-    /// `None`: the server closed the connection instead.
+    /// Shakes hands; `None` if the server closed the connection instead.
     pub(crate) fn shake_hands(
         &mut self,
         world: &mut World,
@@ -203,7 +203,7 @@ impl Client {
         (header, body)
     }
 
-    /// The error code of a request.
+    /// Returns the error code of a request.
     pub(crate) fn code<R: Request>(&mut self, world: &mut World, request: &R) -> ErrorCode {
         self.request(world, request).0.error
     }
@@ -221,7 +221,7 @@ impl Client {
         }
     }
 
-    /// The events that came since this was last asked.
+    /// Returns the events since the last call.
     pub(crate) fn events(&mut self, world: &mut World) -> Vec<(EventType, String)> {
         self.events_with_zxid(world).into_iter().map(|(kind, path, _)| (kind, path)).collect()
     }

@@ -2,7 +2,7 @@
 //! `fuzz`.
 //!
 //! For the target `frame`, each frame as a file, and all of them in a row as one more. For the
-//! target `server`, what a client sends: the requests up to each one, and all of them.
+//! target `server`, the messages of a client: the requests up to each one, and all of them.
 
 #![forbid(unsafe_code)]
 
@@ -31,7 +31,8 @@ fn main() -> Result<(), Box<dyn error::Error>> {
     Ok(())
 }
 
-/// The first captured request begins a session, the second makes a znode.
+/// Writes a script for each frame. The first captured request begins a session, the second makes a
+/// znode.
 fn write_scripts(frames: &[(&str, Vec<u8>)]) -> io::Result<()> {
     let is_request = |(name, _): &&(&str, Vec<u8>)| name.ends_with(".request");
     let requests: Vec<_> = frames.iter().filter(is_request).collect();
@@ -49,7 +50,7 @@ fn write_scripts(frames: &[(&str, Vec<u8>)]) -> io::Result<()> {
     write("server", "all.requests", all.bytes())
 }
 
-/// What comes before a request.
+/// The frames that come before a request.
 const BEGIN: [&str; 2] = ["connect-new.request", "create2.request"];
 
 fn write(target: &str, name: &str, bytes: &[u8]) -> io::Result<()> {

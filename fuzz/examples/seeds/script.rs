@@ -13,7 +13,7 @@ enum Step {
 /// As many as the target has.
 const STEPS: u64 = 7;
 
-/// What a step has room for.
+/// The greatest length that a step has room for.
 const LONGEST: usize = 255;
 
 impl Default for Script {
@@ -25,7 +25,7 @@ impl Default for Script {
 }
 
 impl Script {
-    /// The server receives these bytes.
+    /// Lets the server receive these bytes.
     pub(crate) fn receive(&mut self, bytes: &[u8]) {
         for bytes in bytes.chunks(LONGEST) {
             self.step(Step::Bytes);
@@ -40,7 +40,7 @@ impl Script {
         &self.0
     }
 
-    /// A flag that there is another step, and the number that is scaled to its place.
+    /// Writes a step: a flag that there is another one, and the number that is scaled to its place.
     fn step(&mut self, step: Step) {
         self.0.push(1);
         let scaled = ((step as u64) << 32).div_ceil(STEPS);

@@ -1,5 +1,5 @@
-//! What a caller may rely on as long as nobody falsifies anything: requests are answered once and
-//! in order; and of watches nothing is lost, and nothing told twice.
+//! The guarantees to a caller as long as no byte is falsified: the session answers each request
+//! once and in order; it loses no watch event, and reports none twice.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -8,7 +8,7 @@ use zk_jute::records::EventType;
 use zk_jute::{ErrorCode, Zxid};
 use zk_session::{Completion, Event, Failure, WatchId, WatchMode, Watching};
 
-/// What was asked for and told so far.
+/// The requests and the reports so far.
 #[derive(Default)]
 pub(crate) struct Laws {
     last_tag: u32,
@@ -48,7 +48,7 @@ enum Found {
     At(Zxid),
 }
 
-/// What a persistent watch has told.
+/// The reports of a persistent watch.
 struct Told {
     /// Every change up to this one.
     up_to: Zxid,
@@ -90,7 +90,7 @@ impl Laws {
         self.watches.insert(tag, Watch { id, path: path.into(), stage: Stage::Asked(kind) });
     }
 
-    /// A watch that nothing is to be told of any more.
+    /// Takes out a watch: it is to report nothing any more.
     pub(crate) fn forgotten(&mut self, nth: u8) -> Option<WatchId> {
         let nth = usize::from(nth) % self.watches.len().max(1);
         let watch = self.watches.values_mut().nth(nth)?;
@@ -102,7 +102,7 @@ impl Laws {
         self.unanswered.is_empty()
     }
 
-    /// An event, when the session has seen everything up to `seen`.
+    /// Checks an event, when the session has seen everything up to `seen`.
     pub(crate) fn follow(&mut self, event: &Event<u32, u32>, seen: Zxid) {
         match event {
             Event::Completed { tag, outcome } => {
@@ -164,7 +164,8 @@ impl Laws {
         };
     }
 
-    /// Once nothing is on its way any more: no watch waits for what has happened.
+    /// Checks, once nothing is on its way any more, that no watch waits for a change that has
+    /// happened.
     pub(crate) fn check_at_rest(&self, database: &Database) {
         for (watcher, Watch { path, stage, .. }) in &self.watches {
             match stage {
@@ -195,7 +196,7 @@ fn has_changed(read: Read, found: &Found, znode: Option<&Znode>) -> bool {
     }
 }
 
-/// The last transaction that a persistent watch sees of what there is now.
+/// Returns the last transaction that a persistent watch sees in the present state.
 fn last_change(database: &Database, path: &str, mode: WatchMode) -> Zxid {
     let prefix = if path == "/" { "/".into() } else { format!("{path}/") };
     let is_seen = |other: &str| match mode {

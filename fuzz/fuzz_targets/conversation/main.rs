@@ -41,7 +41,7 @@ enum Step {
     ToClient {
         bytes: u8,
     },
-    /// The connection is lost. What was sent may have been read, but nothing is answered any more.
+    /// The connection is lost. The server may have read the requests, but answers nothing any more.
     Break {
         is_read: bool,
     },
@@ -189,7 +189,7 @@ impl World {
         }
     }
 
-    /// What the session's owner asks for; it may be refused.
+    /// Makes a request as the session's owner; the session may refuse it.
     fn ask(&mut self, step: &Step) {
         let (now, session, tag) = (self.now(), &mut self.session, self.laws.next_tag());
         let version = Version::ANY;
@@ -300,7 +300,7 @@ impl World {
         }
     }
 
-    /// What the server sends, and whether it closes the connection.
+    /// Takes the server's bytes, and notes whether it closes the connection.
     fn collect(&mut self) {
         while let Some(id) = self.server.poll_ready() {
             let mut output = BytesMut::new();
@@ -337,7 +337,7 @@ impl World {
     }
 }
 
-/// One of a few, so that they meet, some below others.
+/// Returns one of a few paths, so that they meet, some below others.
 fn path(name: u8) -> &'static str {
     match name % 5 {
         0 => "/a",

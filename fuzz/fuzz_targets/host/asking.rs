@@ -1,4 +1,4 @@
-//! What callers ask for; it may be refused.
+//! Requests of callers; the host may refuse them.
 
 use core::time::Duration;
 use std::sync::Arc;
@@ -85,7 +85,8 @@ impl World {
                     self.laws.watches_persistently(tag, watch);
                 }
             }
-            // What is forgotten may have been told of, and that waits to be taken out.
+            // The host may have reported the watch that is forgotten, in an event that waits to be
+            // taken out.
             Ask::Forget { nth } if self.freshness == Freshness::Fresh && self.held == 0 => {
                 if let Some(watch) = self.laws.forgotten(*nth) {
                     self.host.forget(now, watch);
@@ -138,7 +139,8 @@ impl World {
         }
     }
 
-    /// Within the bound, and refused for want of room only beyond it.
+    /// Checks a submission: it is within the bound, and the host refuses for want of room only
+    /// beyond it.
     fn admitted<X>(&self, submitted: Result<X, SubmitError>) -> Option<X> {
         let in_flight = self.laws.in_flight();
         match submitted {

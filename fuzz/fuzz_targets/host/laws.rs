@@ -1,4 +1,4 @@
-//! What one host has to keep to, whatever happens.
+//! The laws that one host has to keep, whatever happens.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -10,7 +10,7 @@ use zk_session::{Failure, Instant, SessionEnd, Watching};
 use crate::recipe::{Any, Told};
 use crate::{Clock, Host};
 
-/// What was asked for and told so far.
+/// The requests and the reports so far.
 pub(crate) struct Laws {
     automaton: Automaton,
     stage: Stage,
@@ -18,15 +18,15 @@ pub(crate) struct Laws {
     unanswered: VecDeque<u32>,
     /// Of this session.
     watches: BTreeMap<u32, Watch>,
-    /// Those that were asked for, of any session.
+    /// The watches that were asked for, of any session.
     asked: Vec<(u32, CallerWatch)>,
-    /// Those that were not handed back, with what was announced of each.
+    /// The recipes that were not handed back, with the announcement of each.
     recipes: BTreeMap<RecipeKey, Option<Token>>,
     /// The end that recipes were told of.
     told_end: Option<SessionEnd>,
 }
 
-/// Where the events are on their automaton.
+/// The state of the events on their automaton.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Automaton {
     Apart,
@@ -100,7 +100,7 @@ impl Laws {
         self.asked.push((tag, watch));
     }
 
-    /// A watch of any session, of which nothing is to be told any more.
+    /// Takes out a watch of any session: it is to report nothing any more.
     pub(crate) fn forgotten(&mut self, nth: u8) -> Option<CallerWatch> {
         let nth = usize::from(nth) % self.asked.len().max(1);
         let (tag, watch) = *self.asked.get(nth)?;
@@ -182,7 +182,7 @@ impl Laws {
     fn after(&self, event: &Event<Any, u32, u32>) -> Automaton {
         use Automaton::{AfterReadOnly, Apart, End, ReadOnly, Together};
         match (self.automaton, event) {
-            // What stands after the end is handed back.
+            // The host hands a recipe back that stands after the end.
             (End, Event::Over { .. }) => End,
             (End, event) => panic!("{event:?} after the end"),
             (_, Event::Ended { .. }) => End,
@@ -254,7 +254,7 @@ impl Laws {
         assert!(self.watches.is_empty(), "{:?}", self.watches);
     }
 
-    /// Everything was taken out: what the host shows is what it has told.
+    /// Checks that the host shows what it has told, once everything was taken out.
     pub(crate) fn check_view(&self, host: &Host) {
         for (key, announced) in &self.recipes {
             let (recipe, view) = (host.recipe(*key).expect("here"), host.view(*key).expect("here"));
@@ -280,7 +280,7 @@ impl Laws {
         assert_eq!(host.has_room(), !is_to_refuse);
     }
 
-    /// The host is over: nothing is left to be told.
+    /// Checks that a host that is over has nothing left to tell.
     pub(crate) fn check_end(&self) {
         assert!(self.has_ended());
         assert!(self.unanswered.is_empty() && self.watches.is_empty() && self.recipes.is_empty());

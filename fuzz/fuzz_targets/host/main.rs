@@ -87,7 +87,7 @@ fuzz_target!(|script: Script| {
     }
     world.held = 0;
     world.end();
-    // What comes too late is handed back.
+    // The host hands a recipe back that comes too late.
     let key = world.stand(Any::Commander(Box::new(Commander::new(Vec::new()))), 0);
     world.host.set_deadline(key, Some(world.now));
     world.settle();
@@ -169,7 +169,7 @@ impl World {
         ServerInstant::since_origin(self.server_now)
     }
 
-    /// Another host goes on with the session of this one.
+    /// Makes another host, which goes on with the session of this one.
     fn resume(&mut self, seed: u64, fails: bool) {
         let Some(ticket) = self.ticket.take() else { return };
         self.held = 0;
@@ -268,7 +268,7 @@ impl World {
         }
     }
 
-    /// Everything arrives that is on its way, and what is said to it.
+    /// Delivers everything that is on its way, and the answers to it.
     fn flush(&mut self) {
         for _ in 0..64 {
             if self.wire.is_quiet() {
@@ -283,7 +283,7 @@ impl World {
         }
     }
 
-    /// What the server sends is on its way, and its end of the connection.
+    /// Takes the server's bytes into the wire, and its end of the connection.
     fn collect(&mut self) {
         if self.wire.collect(self.server_now()) {
             while let Some(frame) = self.wire.next() {
@@ -299,7 +299,7 @@ impl World {
         }
     }
 
-    /// Until something is due. A driver that does it may sleep again: it does not spin.
+    /// Sleeps until something is due. A driver that does it may sleep again: it does not spin.
     fn sleep(&mut self) {
         self.held = 0;
         self.settle();

@@ -18,7 +18,7 @@ pub(crate) enum Any {
     Commander(Box<Commander>),
 }
 
-/// What either has to tell.
+/// A notice of either recipe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Told {
     Nominee(Notice),
@@ -139,7 +139,7 @@ pub(crate) struct Commander {
     steps: u32,
     /// By ticket: commanded, and not answered.
     unanswered: BTreeMap<u32, &'static str>,
-    /// Those that are wanted.
+    /// The watches that are wanted.
     watches: BTreeMap<u32, Stage>,
     link: Link,
     hold: Hold,
@@ -346,7 +346,7 @@ impl Instruction {
     }
 }
 
-/// Which command of a commander.
+/// Returns the number of a commander's command.
 fn number(ticket: Ticket) -> u32 {
     let text = ticket.to_string();
     text.rsplit('.').next().and_then(|step| step.parse().ok()).expect("a request")

@@ -1,4 +1,4 @@
-//! What the fuzzer decides: how the host is made, and what happens to it.
+//! The fuzzer's decisions: how the host is made, and what happens to it.
 
 use core::time::Duration;
 
@@ -74,10 +74,10 @@ pub(crate) enum Step {
     Hold {
         steps: u8,
     },
-    /// What a driver may say at any time.
+    /// A call that a driver may make at any time.
     Opened,
     Closed,
-    /// The connection is lost. What was sent may have been read, but nothing is answered any more.
+    /// The connection is lost. The server may have read the requests, but answers nothing any more.
     Break {
         is_read: bool,
     },
@@ -94,7 +94,7 @@ pub(crate) enum Step {
         nth: u8,
         by: Falsification,
     },
-    /// What no server has sent arrives.
+    /// A frame arrives that no server has sent.
     Receive(Receive),
     /// The driver has another list of servers.
     Servers {
@@ -164,7 +164,7 @@ pub(crate) enum Ask {
     },
 }
 
-/// What becomes of a frame.
+/// The fate of a frame.
 #[derive(Arbitrary, Debug)]
 pub(crate) enum Falsification {
     Error(Code),
@@ -223,7 +223,7 @@ pub(crate) const TELLING: [ErrorCode; 10] = [
 
 pub(crate) const PATHS: [&str; 5] = ["/e", "/e/a", "/d/e/f", "/", "/app/e"];
 
-/// The node that a recipe stands at.
+/// Returns the node that a recipe stands at.
 pub(crate) fn node(number: u8) -> &'static str {
     PATHS[usize::from(number) % PATHS.len()]
 }

@@ -23,7 +23,7 @@ pub(crate) struct Wire {
     from_server: BytesMut,
     /// Payloads of frames.
     to_client: VecDeque<Bytes>,
-    /// What the client has sent: where its handshake ends, and requests without an answer.
+    /// The client's bytes: where its handshake ends, and requests without an answer.
     sent: BytesMut,
     handshakes: usize,
     unanswered: VecDeque<Xid>,
@@ -62,7 +62,7 @@ impl Wire {
         true
     }
 
-    /// What the client sends: whole frames.
+    /// Sends the client's bytes: whole frames.
     pub(crate) fn send(&mut self, bytes: BytesMut) {
         self.sent.extend_from_slice(&bytes);
         self.to_server.unsplit(bytes);
@@ -91,7 +91,7 @@ impl Wire {
         }
     }
 
-    /// A frame that arrives.
+    /// Takes the frame that arrives next.
     pub(crate) fn next(&mut self) -> Option<Bytes> {
         let frame = self.to_client.pop_front()?;
         if ReplyHeader::decode_prefix(&frame).is_ok_and(|header| header.xid > Xid::new(0)) {

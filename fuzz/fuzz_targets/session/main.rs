@@ -2,8 +2,7 @@
 //! once, in order; a watch is told of only while it is set; the lease rests on what a server has
 //! answered; polling twice changes nothing; and after its end it is silent.
 //!
-//! All of this is asserted by the world of the session's own tests, whose properties let other things
-//! happen in it.
+//! The world of the session's own tests asserts all of this; the properties there let other things happen in it.
 
 #![no_main]
 #![forbid(unsafe_code)]

@@ -1,4 +1,4 @@
-//! What the fuzzer decides: how the session is configured, and what happens to it.
+//! The fuzzer's decisions: how the session is configured, and what happens to it.
 
 use core::time::Duration;
 

@@ -8,7 +8,7 @@ use crate::request::Request;
 use crate::vector::Vector;
 
 numbers! {
-    /// What happened to a watched znode.
+    /// The kind of a watch event: the change to the znode.
     pub struct EventType;
     /// A client's own event: the state of the session changed.
     NONE = -1, "None";
@@ -53,7 +53,7 @@ numbers! {
 }
 
 numbers! {
-    /// What a persistent watch reports.
+    /// The mode of a persistent watch: the changes that it reports.
     pub struct AddWatchMode;
     /// All changes of the znode and of its list of children.
     PERSISTENT = 0, "Persistent";
@@ -109,7 +109,7 @@ record! {
 
     /// The body of a notification.
     pub struct WatcherEvent<'a> {
-        /// What happened.
+        /// The kind of the event.
         pub kind: EventType,
         /// Always [`KeeperState::SYNC_CONNECTED`] on the wire.
         pub state: KeeperState,

@@ -68,7 +68,7 @@ impl Frame {
         payload
     }
 
-    /// The frame is exactly this, read and written.
+    /// Asserts that the frame is exactly this, read and written.
     fn is<H, B>(self, header: H, body: B)
     where
         H: Encode + Decode<'static> + PartialEq + Debug,
@@ -79,7 +79,7 @@ impl Frame {
         assert_eq!(read_header, header, "header of {}", self.name);
         assert_eq!(read_body, body, "body of {}", self.name);
         assert_eq!(reader.finish(), Ok(()), "{}", self.name);
-        // What was built by hand and what was read are encoded by different code.
+        // Different code encodes a record that was built by hand and one that was read.
         for (header, body) in [(header, body), (read_header, read_body)] {
             let mut written = BytesMut::new();
             put_frame(&mut written, DEFAULT_MAX_FRAME, &header, &body).expect("a small frame");
@@ -89,7 +89,7 @@ impl Frame {
         }
     }
 
-    /// The frame has this header; what follows is not ours to read.
+    /// Asserts that the frame has this header; the bytes behind it are not ours to read.
     fn starts_with<H: Encode + Decode<'static> + PartialEq + Debug>(self, header: &H) {
         let read = H::decode_prefix(self.payload());
         assert_eq!(read.as_ref(), Ok(header), "{}", self.name);
@@ -118,7 +118,7 @@ const fn failed(xid: i32, zxid: i64, error: ErrorCode) -> ReplyHeader {
     ReplyHeader { xid: Xid::new(xid), zxid: Zxid::new(zxid), error }
 }
 
-/// The metadata of a znode just created, empty.
+/// Returns the metadata of a znode just created, empty.
 const fn created(zxid: i64, time: i64) -> Stat {
     Stat {
         czxid: Zxid::new(zxid),

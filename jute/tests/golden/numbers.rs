@@ -5,7 +5,7 @@ use zk_jute::records::{
 };
 use zk_jute::{ErrorCode, OpCode, Xid};
 
-/// The named numbers in a range wider than the protocol's, in ascending order.
+/// Returns the named numbers in a range wider than the protocol's, in ascending order.
 fn named(name: impl Fn(i32) -> Option<&'static str>) -> Vec<(i32, &'static str)> {
     (-200..200).filter_map(|number| Some((number, name(number)?))).collect()
 }

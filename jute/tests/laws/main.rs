@@ -1,4 +1,4 @@
-//! What holds for every record, whatever its fields and whatever the bytes.
+//! Laws that hold for every record, with any fields, and for any bytes.
 
 #![expect(clippy::indexing_slicing, reason = "a test fails by panicking")]
 
@@ -31,7 +31,7 @@ use crate::parts::{Parts, Views, parts};
 /// Room for encodings that outlive the values decoded from them.
 type Buffers = [Vec<u8>; 4];
 
-/// The laws of one value; `rest` says what the record makes of bytes behind its end.
+/// Asserts the laws of one value; `rest` is the record's reaction to bytes behind its end.
 fn obeys<'a, T>(value: &T, parts: &Parts, rest: Rest, buffers: &'a mut Buffers)
 where
     T: Encode + Decode<'a> + PartialEq + Debug,
@@ -79,7 +79,7 @@ where
     is_read_or_refused::<T>(damaged, again);
 }
 
-/// What a record makes of bytes behind its end.
+/// A record's reaction to bytes behind its end.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Rest {
     Ignored,
@@ -106,7 +106,8 @@ fn every_writer_agrees(value: &impl Encode, encoding: &[u8]) {
     }
 }
 
-/// Arbitrary bytes: an error inside the input, or a value that survives another round trip.
+/// Asserts that arbitrary bytes give an error inside the input, or a value that survives another
+/// round trip.
 fn is_read_or_refused<'a, T>(input: &'a [u8], again: &'a mut Vec<u8>)
 where
     T: Encode + Decode<'a> + PartialEq + Debug,

@@ -14,7 +14,7 @@ use zk_jute::records::{
 };
 use zk_jute::{Decode, ErrorCode, SessionId, Vector, Version, Zxid};
 
-/// What the fields of any record are made of.
+/// The material for the fields of any record.
 #[derive(Debug, Clone)]
 pub(crate) struct Parts {
     pub(crate) path: String,
@@ -27,7 +27,8 @@ pub(crate) struct Parts {
     pub(crate) last: Option<bool>,
     /// Which operations a multi has.
     pub(crate) kinds: Vec<u8>,
-    /// What is done to the encoding: at which byte (modulo its length), and what is written there.
+    /// The damage to the encoding: at which byte (modulo its length), and the new value of that
+    /// byte.
     pub(crate) damage: Vec<(usize, u8)>,
 }
 

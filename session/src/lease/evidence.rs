@@ -69,7 +69,7 @@ pub(crate) enum HeartbeatKind {
     Check,
 }
 
-/// What follows an answered heartbeat.
+/// The consequence of an answered heartbeat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Followup {
     Confirm,

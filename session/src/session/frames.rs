@@ -238,8 +238,9 @@ impl<R, W: Clone> Session<R, W> {
         self.events.push_back(Event::Completed { tag, outcome });
     }
 
-    /// All events up to the transaction of a reply came before it, those of
-    /// watches that are not set again yet excepted: their turn is after the last `setWatches`.
+    /// Notes the transaction of a reply. All events up to the transaction of a reply came before
+    /// it, those of watches that are not set again yet excepted: their turn is after the last
+    /// `setWatches`.
     #[inline]
     fn note_reply(&mut self, zxid: Zxid) {
         self.seen = self.seen.max(zxid);

@@ -89,7 +89,7 @@ pub(super) struct Live {
     pub(super) closing: Closing,
 }
 
-/// What the server of a connection does.
+/// The server's state on a connection.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Server {
     TakesWrites,
@@ -103,7 +103,7 @@ pub(super) enum Ping {
     SentAt(Instant),
 }
 
-/// What the session sends for its lease, on this connection and on later ones.
+/// The requests that the session sends for its lease, on this connection and on later ones.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Upkeep {
     Idle,

@@ -19,7 +19,7 @@ pub(crate) fn sync(config: &mut Config) {
     config.grade = LeaseGrade::Sync;
 }
 
-/// A session that has been going on for longer than its first lease, which has lapsed.
+/// Makes a session that has been going on for longer than its first lease, which has lapsed.
 pub(crate) fn old_session(grade: fn(&mut Config)) -> Lab {
     let mut lab = Lab::connected_with(grade);
     for _ in 0..3 {

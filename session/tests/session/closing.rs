@@ -95,7 +95,7 @@ fn a_refused_close_is_no_close() {
     }
 }
 
-/// What was asked before the close may be refused so; the close's own answer decides.
+/// The server may refuse requests that were sent before the close; its answer to the close decides.
 #[test]
 fn an_expiry_that_is_claimed_while_closing_leaves_the_close_to_be_answered() {
     let mut lab = Lab::connected();

@@ -13,7 +13,7 @@ use crate::lab::{LEASE, Lab, PASSWORD, SESSION, TIMEOUT};
 
 const READ: GetDataRequest<'_> = GetDataRequest { path: "/a", watch: false };
 
-/// A session that was given up after it had seen transaction 41.
+/// Makes a session that was given up after it had seen transaction 41.
 fn detached() -> (Lab, SessionTicket) {
     let mut lab = Lab::connected();
     lab.watch(Watching::GetData("/a"), 7, 41);

@@ -229,7 +229,7 @@ fn a_heartbeat_that_comes_early_is_no_evidence() {
     beat(&mut lab);
     lab.pass(INTERVAL);
     beat(&mut lab);
-    // What settles the first proof comes after a twelfth.
+    // The heartbeat that settles the first proof comes after a twelfth.
     lab.pass(500);
     let settling = heartbeat(&mut lab);
     answer(&mut lab, &settling);
@@ -312,7 +312,7 @@ fn heartbeats_begin_with_the_connection() {
     heartbeat(&mut lab);
 }
 
-/// What a server is sent behind the close it may answer with anything, or not at all.
+/// A server may answer a request behind the close with anything, or not at all.
 #[test]
 fn nothing_follows_the_close() {
     let mut lab = old_session(quorum);
@@ -364,7 +364,7 @@ fn a_warm_lease_is_secure() {
     assert_eq!(lab.session.lease_outlook(lab.now), LeaseOutlook::Secure { until });
 }
 
-/// What a leader costs an hour, at a timeout of 6 s; an heir costs the same, every other nominee
+/// A leader's requests in an hour, at a timeout of 6 s; an heir sends as many, every other nominee
 /// pings.
 #[test]
 fn the_cost_of_an_hour() {

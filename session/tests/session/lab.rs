@@ -52,7 +52,7 @@ pub(crate) struct Handshake {
 }
 
 impl Lab {
-    /// A session that has not been polled yet, for one server.
+    /// Makes a session that has not been polled yet, for one server.
     pub(crate) fn new() -> Self {
         Self::with(1, |_| ())
     }
@@ -70,12 +70,12 @@ impl Lab {
         config
     }
 
-    /// This session, which has not been polled yet.
+    /// Makes a lab of this session, which has not been polled yet.
     pub(crate) fn of(session: Session<u32, u32>, now: Instant) -> Self {
         Self { session, now, automaton: Automaton::Apart, sent: BytesMut::new() }
     }
 
-    /// A session that a server has granted.
+    /// Makes a session that a server has granted.
     pub(crate) fn connected() -> Self {
         Self::connected_with(|_| ())
     }
@@ -224,7 +224,7 @@ impl Lab {
         id
     }
 
-    /// What the server has read since the last call.
+    /// Returns the requests that the server has read since the last call.
     pub(crate) fn sent(&mut self) -> Vec<Sent> {
         let mut sent = Vec::new();
         while let Some(mut body) = self.next_frame() {
@@ -244,7 +244,7 @@ impl Lab {
         self.sent().into_iter().map(|sent| sent.opcode).collect()
     }
 
-    /// The events since the last call.
+    /// Returns the events since the last call.
     pub(crate) fn events(&mut self) -> Vec<Event<u32, u32>> {
         let events: Vec<_> = core::iter::from_fn(|| self.session.poll_event()).collect();
         for event in &events {

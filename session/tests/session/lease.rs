@@ -93,8 +93,8 @@ fn a_reply_that_is_held_back_does_not_hold_the_lease() {
     assert_eq!(count_lapses(&lab.events()), 0, "once for each lapse");
 }
 
-/// What is answered after a lapse may come while the session is being closed, so it counts once
-/// something that was sent later is answered, too.
+/// An answer after a lapse may come while the session is being closed, so it counts once a later
+/// request is answered, too.
 #[test]
 fn a_lapsed_lease_is_proved_again_by_later_evidence_and_may_lapse_again() {
     let mut lab = Lab::connected();
@@ -118,8 +118,8 @@ fn a_lapsed_lease_is_proved_again_by_later_evidence_and_may_lapse_again() {
     assert_eq!(count_lapses(&lab.events()), 1);
 }
 
-/// A process that was paused hears of the lapse before anything that came in meanwhile,
-/// whichever call comes first.
+/// A process that was paused hears of the lapse before anything that came in meanwhile; any call
+/// may come first.
 #[test]
 fn after_a_pause_the_lapse_comes_before_everything_else() {
     let calls: [fn(&mut Lab); 6] = [
@@ -161,7 +161,7 @@ fn a_handshake_that_was_answered_too_late_gives_no_lease_and_says_so() {
     assert_eq!(lab.session.lease_deadline(), None);
 }
 
-/// What waited for a connection was submitted long before it was sent.
+/// A request that waited for a connection was submitted long before it was sent.
 #[test]
 fn a_queued_request_proves_no_more_than_the_handshake_did() {
     let mut lab = Lab::with(1, |config| {

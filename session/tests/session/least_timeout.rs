@@ -71,7 +71,7 @@ fn a_timeout_in_between_counts_for_ever() {
     }
 }
 
-/// There are releases whose read-only servers go on with a session of the ensemble.
+/// Read-only servers of some releases go on with a session of the ensemble.
 #[test]
 fn the_timeout_of_a_read_only_server_counts() {
     let mut lab = Lab::with(1, |config| accept_all(config, LeaseGrade::Contact));

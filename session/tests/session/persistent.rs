@@ -38,7 +38,7 @@ impl Lab {
         submitted.expect("accepted")
     }
 
-    /// A read that relies on a persistent watch: the server is not asked for one.
+    /// Makes a read that relies on a persistent watch: the session asks the server for none.
     fn watch_sharing(&mut self, read: Watching<'_>, watcher: u32) -> WatchId {
         let submitted = self.session.submit_watching(self.now, 0, read, watcher);
         let sent = self.sent_one();
@@ -54,7 +54,7 @@ impl Lab {
     }
 }
 
-/// The paths of the `removeWatches` that were sent, and nothing else was.
+/// Returns the paths of the `removeWatches` that were sent, and asserts that nothing else was.
 fn removed(sent: &[Sent]) -> Vec<String> {
     let path = |sent: &Sent| {
         assert_eq!(sent.opcode, OpCode::REMOVE_WATCHES);
@@ -166,8 +166,8 @@ fn a_change_of_children_is_told_once_beside_a_recursive_watch() {
     }
 }
 
-/// What waits for a connection goes out behind the watches that are set again, so it must not
-/// end one of those either.
+/// A request that waits for a connection goes out behind the watches that are set again, so it must
+/// not end one of those either.
 #[test]
 fn what_is_asked_while_disconnected_relies_on_the_watches_that_are_set_again() {
     let queue = WhileDisconnected::Queue;
@@ -236,7 +236,7 @@ fn a_persistent_watch_relies_on_a_recursive_one_of_its_path() {
     assert_eq!(removed(&lab.forget(submitted.expect("accepted"))), ["/a"]);
 }
 
-/// The one that may not read the child hears of the list alone.
+/// A client that may not read the child hears of the list alone.
 #[test]
 fn a_change_of_children_that_nothing_announced_is_told() {
     let mut lab = Lab::connected();
@@ -250,8 +250,8 @@ fn a_change_of_children_that_nothing_announced_is_told() {
     assert_eq!(lab.events(), [changed(1, "/a", CHILDREN, 9)]);
 }
 
-/// What happened meanwhile is not reported (apache/zookeeper #1950), so the watcher hears that it
-/// may have missed something; but not before the server has the watch again.
+/// The server does not report changes in between (apache/zookeeper #1950), so the session tells the
+/// watcher that it may have missed something; but not before the server has the watch again.
 #[test]
 fn a_persistent_watch_reports_the_gap_once_it_is_set_again() {
     let mut lab = Lab::connected();
@@ -309,8 +309,8 @@ fn one_shot_watches_alone_are_set_again_in_the_older_form() {
     assert_eq!(paths(request.data), ["/b"]);
 }
 
-/// A session that comes to an older server, as in an ensemble that is being upgraded, or whose
-/// upgrade is taken back.
+/// A session comes to an older server, as in an ensemble that is being upgraded, or downgraded
+/// again.
 #[test]
 fn a_server_that_knows_no_persistent_watches_costs_those_alone() {
     let mut lab = Lab::connected();

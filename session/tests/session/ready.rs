@@ -9,7 +9,7 @@ use zk_session::{Event, HeartbeatPace, LeaseOutlook, LeaseUpkeep};
 use crate::beats::*;
 use crate::lab::{LEASE, Lab, TIMEOUT, after};
 
-/// A session whose lease was ready for many timeouts.
+/// Makes a session with a lease that was ready for many timeouts.
 fn old_and_ready() -> Lab {
     let mut lab = Lab::connected_with(quorum);
     keep_ready(&mut lab);
@@ -149,7 +149,7 @@ fn what_syncs_have_shown_is_void_on_the_next_connection() {
     assert_eq!(lab.session.lease_deadline(), Some(opened_at + LEASE));
 }
 
-/// What was committed lasts.
+/// A committed upkeep lasts.
 #[test]
 fn what_was_committed_lasts_over_a_reconnect() {
     let mut lab = old_and_ready();
@@ -197,7 +197,7 @@ fn a_candidate_that_may_not_be_read_is_refused() {
     assert_eq!(lab.session.lease_deadline(), None);
 }
 
-/// What is refused to a heartbeat that is not wanted any more is told of no znode.
+/// A heartbeat that is not wanted any more reports its refusal of no znode.
 #[test]
 fn a_refusal_of_a_former_znode_is_not_told() {
     let mut lab = old_and_ready();

@@ -165,8 +165,8 @@ fn another_server_is_dialled_at_once_after_a_connection_that_lasted() {
     }
 }
 
-/// What a server can make the client do that answers each request once and then breaks the protocol,
-/// or says that the session is over, for as long as it likes.
+/// The requests that a server can cause if it answers each one once and then breaks the protocol, or says that the
+/// session is over, for as long as it likes.
 #[test]
 fn a_server_that_answers_and_then_breaks_off_is_dialled_at_the_pace_of_the_cap() {
     let breaks: [fn(&mut Lab); 3] = [
@@ -209,7 +209,7 @@ fn a_session_in_the_place_of_an_expired_one_goes_on_with_its_backoff() {
     assert!(took > Duration::from_secs(60), "200 sessions within {took:?}");
 }
 
-/// The longest wait after an attempt that goes so once the transport is open, of many.
+/// Returns the longest of many waits after an attempt that goes so once the transport is open.
 fn longest_wait(lab: &mut Lab, mut goes: impl FnMut(&mut Lab)) -> Duration {
     let mut longest = Duration::ZERO;
     for _ in 0..30 {

@@ -238,7 +238,7 @@ fn broken_by(events: &[Event<u32, u32>]) -> Option<FrameError> {
 
 const TOO_LONG: FrameError = FrameError::TooLong { length: 200, limit: 100 };
 
-/// A frame of 200 bytes that begins like a reply to this.
+/// Returns a frame of 200 bytes that begins like a reply to this.
 fn long_reply(xid: Xid) -> BytesMut {
     let mut frame = BytesMut::from(&200_i32.to_be_bytes()[..]);
     frame.extend_from_slice(&encoded(&header(xid, 5, ErrorCode::OK)));

@@ -103,8 +103,8 @@ struct Case {
     percent: u8,
 }
 
-/// All round trips up to an eighth of the timeout (Contact: a third), in steps of a 500th, and those
-/// next to the bound.
+/// Returns all round trips up to an eighth of the timeout (Contact: a third), in steps of a 500th, and those next to
+/// the bound.
 fn round_trips(case: Case) -> impl Iterator<Item = Duration> {
     let end = if case.grade == LeaseGrade::Contact { TIMEOUT / 3 } else { TIMEOUT / 8 };
     let steps =
@@ -113,7 +113,7 @@ fn round_trips(case: Case) -> impl Iterator<Item = Duration> {
     steps.chain([bound.saturating_sub(step), bound + step])
 }
 
-/// The bound, as the documentation has it.
+/// Returns the bound, as the documentation has it.
 fn longest(case: Case) -> Duration {
     let rest = f64::from(100 - case.percent) / 100.0;
     let part = match (case.grade, case.pace) {
@@ -265,8 +265,8 @@ fn under_contact_requests_show_that_round_trips_got_shorter() {
     assert!(matches!(link.outlook(), LeaseOutlook::Secure { .. }), "{:?}", link.outlook());
 }
 
-/// What a margin leaves no time for is never called secure, but for `Contact`, where the caller's
-/// requests may do what pings cannot.
+/// The session never calls a lease secure if the margin leaves no time for it, but for `Contact`,
+/// where the caller's requests may do what pings cannot.
 #[test]
 fn margins_that_leave_no_time() {
     let none = Duration::ZERO;

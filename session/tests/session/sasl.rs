@@ -23,7 +23,7 @@ fn lab() -> Lab {
     })
 }
 
-/// As far as the first word of the mechanism.
+/// Makes a session at the first word of the mechanism.
 fn begun() -> Lab {
     let mut lab = lab();
     begin(&mut lab);
@@ -53,7 +53,7 @@ fn answer(lab: &mut Lab, xid: Xid, token: Option<&[u8]>) {
     lab.session.handle_frame(lab.now, frame.freeze());
 }
 
-/// Two tokens each way, as in DIGEST-MD5.
+/// Exchanges two tokens each way, as in DIGEST-MD5.
 fn exchange(lab: &mut Lab) {
     for (token, answered) in [(b"".as_slice(), b"who?".as_slice()), (b"me", b"indeed")] {
         let xid = send(lab, token);
@@ -71,7 +71,7 @@ fn ended(lab: &mut Lab) -> Option<SessionEnd> {
     }
 }
 
-/// The attempt failed; another one follows.
+/// Asserts that the attempt failed and another one follows; returns its end.
 fn attempt_failed(lab: &mut Lab) -> ConnectionEnd {
     let events = lab.events();
     let [Event::ConnectFailed { server: SERVER, end, .. }] = events.as_slice() else {
@@ -136,7 +136,7 @@ fn the_lease_and_the_next_ping_count_from_the_handshake() {
     assert_eq!(lab.opcodes_sent(), [OpCode::PING]);
 }
 
-/// Whichever side it is that does not answer. What it says later is ignored.
+/// Either side may be the one that does not answer. The session ignores its later words.
 #[test]
 fn an_exchange_that_takes_too_long_costs_the_connection() {
     let silent_mechanism = |_: &mut Lab| ();
@@ -300,7 +300,7 @@ fn a_server_that_closes_in_the_exchange_is_no_hot_loop() {
     assert!((5..60).contains(&attempts), "{attempts}");
 }
 
-/// A driver whose mechanism is not available drops the transport.
+/// A driver that lacks the mechanism drops the transport.
 #[test]
 fn a_close_while_the_mechanism_works_is_the_drivers() {
     let mut lab = begun();

@@ -15,8 +15,8 @@ use crate::lab::{LEASE, Lab, after};
 /// what settles it.
 const SETTLING: u64 = 500;
 
-/// A session whose lease has lapsed, on a connection with one pair of heartbeats, sent at the
-/// instant that is returned.
+/// Returns a session with a lapsed lease, on a connection with one pair of heartbeats, and the
+/// instant when the pair was sent.
 fn lapsed(grade: LeaseGrade) -> (Lab, Instant) {
     let mut lab = Lab::connected_with(|config| config.grade = grade);
     for _ in 0..3 {
@@ -144,7 +144,7 @@ fn a_tentative_proof_does_not_outlive_its_connection() {
     assert_eq!(lab.session.lease_deadline(), Some(opened_at + LEASE));
 }
 
-/// A session whose lease has lapsed, with a tentative proof that came just now.
+/// Makes a session with a lapsed lease, and a tentative proof that came just now.
 fn lapsed_contact() -> Lab {
     let mut lab = Lab::connected();
     for _ in 0..5 {

@@ -27,7 +27,7 @@ fn a_watch_fires_once() {
     assert_eq!(lab.events(), [fired(1, EventType::NODE_DATA_CHANGED, 6)]);
 }
 
-/// What is no change of a znode concerns none.
+/// A notification of no change concerns no watch.
 #[test]
 fn an_event_concerns_the_watches_of_its_kind() {
     use EventType as E;
@@ -299,8 +299,8 @@ fn a_server_that_will_not_set_watches_again_is_left() {
     assert_eq!(lab.opcodes_sent(), [OpCode::SET_WATCHES]);
 }
 
-/// A server that has too much to do refuses the `setWatches` unread, and says how far it is. What
-/// the watches would have told until then is still to come.
+/// A server that has too much to do refuses the `setWatches` unread, and says how far it is. The
+/// changes until then are still to come from the watches.
 #[test]
 fn what_a_refused_set_watches_says_does_not_count_as_delivered() {
     let mut lab = Lab::connected();

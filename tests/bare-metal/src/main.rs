@@ -30,7 +30,7 @@ mod platform {
         pub safe fn abort() -> !;
     }
 
-    /// `core` comes compiled for unwinding and refers to this; without unwinding nobody calls it.
+    /// `core` comes compiled for unwinding and refers to this; without unwinding no code calls it.
     #[unsafe(no_mangle)]
     extern "C" fn rust_eh_personality() {}
 

@@ -55,7 +55,7 @@ impl Budgets {
         Ok(fs::write(FILE, [HEAD, &lines.concat()].concat())?)
     }
 
-    /// Each figure, as it was measured, beside its budget.
+    /// Returns each figure, as it was measured, beside its budget.
     pub(crate) fn compare(&self, measured: &Self) -> Vec<Verdict> {
         let verdict = |figure: Figure| Verdict {
             figure,
@@ -73,7 +73,7 @@ impl Verdict {
         self.budget.is_some_and(is_within)
     }
 
-    /// By how many percent the figure differs from its budget.
+    /// Returns by how many percent the figure differs from its budget.
     #[expect(clippy::cast_precision_loss, reason = "far fewer instructions than 2^52")]
     fn change(&self) -> Option<f64> {
         self.budget.map(|budget| (self.measured as f64 / budget as f64 - 1.0) * 100.0)

@@ -5,7 +5,7 @@ use std::process::Command;
 use crate::Outcome;
 use crate::figure::Figure;
 
-/// How many instructions it takes to do it once.
+/// Returns how many instructions it takes to do it once.
 pub(crate) fn instructions(figure: Figure) -> Outcome<u64> {
     let (few, many) = figure.counts();
     let more = count(figure, many)?.saturating_sub(count(figure, few)?);

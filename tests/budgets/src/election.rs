@@ -19,7 +19,7 @@ const PATIENCE: usize = 1000;
 
 type Host = RecipeHost<Nominee, (), ()>;
 
-/// What the clients do is counted for.
+/// The part of the clients' work that is counted.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Measured {
     Nothing,
@@ -70,7 +70,7 @@ impl Election {
         Ok(election)
     }
 
-    /// The leader withdraws, another nominee leads, the first one stands again.
+    /// Changes the leader: it withdraws, another nominee leads, the first one stands again.
     pub(crate) fn change_leader(&mut self, take_over: Measured, join: Measured) -> Outcome<()> {
         let leader = self.leader().ok_or("nominees, and no leader")?;
         self.on(leader, take_over, Candidate::withdraw);
@@ -100,7 +100,7 @@ impl Election {
         Err("the clients and the server find no end".into())
     }
 
-    /// Once, to and fro; whether there was anything.
+    /// Carries the bytes once, to and fro; whether there were any.
     fn exchange(&mut self, measured: Measured) -> Outcome<bool> {
         let mut has_moved = false;
         for number in 0..self.clients.len() {
@@ -166,13 +166,13 @@ impl Election {
     }
 }
 
-/// What callgrind counts for a take-over.
+/// Steps the client; callgrind counts this function for a take-over.
 #[inline(never)]
 fn in_take_over(client: &mut Candidate, now: Instant, step: impl FnOnce(&mut Candidate, Instant)) {
     client.step(now, step);
 }
 
-/// What callgrind counts for a join.
+/// Steps the client; callgrind counts this function for a join.
 #[inline(never)]
 fn in_join(client: &mut Candidate, now: Instant, step: impl FnOnce(&mut Candidate, Instant)) {
     client.step(now, step);

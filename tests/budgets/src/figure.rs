@@ -1,10 +1,10 @@
-//! What is counted.
+//! The figures that are counted.
 
 use crate::Outcome;
 use crate::election::{Election, Measured};
 use crate::requests;
 
-/// What has a budget.
+/// A figure with a budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Figure {
     /// A `getData` of 256 that are in flight, each of a task of its own.
@@ -46,8 +46,8 @@ impl Figure {
         Self::ALL.into_iter().find(|figure| figure.name() == name)
     }
 
-    /// How often it is done in two runs: what the second takes beyond the first is not what comes
-    /// before, nor what is done the first time only.
+    /// Returns how often it is done in two runs: the instructions that the second takes beyond the
+    /// first is not what comes before, nor what is done the first time only.
     pub(crate) const fn counts(self) -> (u32, u32) {
         match self {
             Self::Pipelined | Self::Unordered => (20 * requests::WINDOW, 60 * requests::WINDOW),
@@ -57,7 +57,7 @@ impl Figure {
         }
     }
 
-    /// The function of which the instructions are counted, if not all are.
+    /// Returns the function of which the instructions are counted, if not all are.
     pub(crate) const fn counted(self) -> Option<&'static str> {
         match self {
             Self::TakeOver => Some("*zk_budgets::election::in_take_over*"),

@@ -13,7 +13,7 @@ use crate::canned::Canned;
 pub(crate) const WINDOW: u32 = 256;
 const PATH: &str = "/election";
 
-/// So many requests, [`WINDOW`] at a time.
+/// Makes so many requests, [`WINDOW`] at a time.
 pub(crate) fn pipelined(count: u32) -> Outcome<()> {
     runtime(Time::Real)?.block_on(async {
         let client = connect().await?;
@@ -25,7 +25,7 @@ pub(crate) fn pipelined(count: u32) -> Outcome<()> {
     })
 }
 
-/// So many requests, [`WINDOW`] at a time, by one task.
+/// Makes so many requests, [`WINDOW`] at a time, by one task.
 pub(crate) fn unordered(count: u32) -> Outcome<()> {
     runtime(Time::Real)?.block_on(async {
         let client = connect().await?;
@@ -47,7 +47,7 @@ pub(crate) fn unordered(count: u32) -> Outcome<()> {
     })
 }
 
-/// So many requests, one after the other, by one task.
+/// Makes so many requests, one after the other, by one task.
 pub(crate) fn one_at_a_time(count: u32) -> Outcome<()> {
     runtime(Time::Real)?.block_on(async {
         let client = connect().await?;
@@ -55,7 +55,7 @@ pub(crate) fn one_at_a_time(count: u32) -> Outcome<()> {
     })
 }
 
-/// So many minutes of a connected client that is asked for nothing.
+/// Runs so many minutes of a connected client without requests.
 pub(crate) fn idle_minutes(count: u32) -> Outcome<()> {
     runtime(Time::Virtual)?.block_on(async {
         let client = connect().await?;
@@ -82,7 +82,7 @@ async fn get(client: Client, count: u32) -> Result<(), election_tokio::Error> {
     Ok(())
 }
 
-/// What the runtime's clock shows.
+/// The time that the runtime's clock shows.
 #[derive(Clone, Copy)]
 enum Time {
     Real,

@@ -22,9 +22,9 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 pub struct Archive {
     /// Each entry and its place; those of one kind in the order in which they were written.
     pub found: Vec<(Entry, String)>,
-    /// What leaders wrote, in order.
+    /// The entries that leaders wrote, in order.
     pub seals: Vec<Seal>,
-    /// What those wrote that held a lock alone, by lock.
+    /// The entries of holders that held a lock alone, by lock.
     pub seals_of_locks: [Vec<Seal>; 2],
 }
 
@@ -70,7 +70,7 @@ impl Archive {
     ///
     /// # Errors
     ///
-    /// [`Torn`], data that nobody wrote, or no answer.
+    /// [`Torn`], data that no client wrote, or no answer.
     pub async fn read(client: &Client) -> Result<Self, TestFailure> {
         let mut archive = Self::default();
         client.sync("/").await?;
@@ -151,7 +151,7 @@ pub async fn clear(client: &Client) -> TestResult {
     if left == ["/zookeeper"] { Ok(()) } else { Err(LeftBehind(left).into()) }
 }
 
-/// Waits until no server holds a watch, or an ephemeral znode, of anybody.
+/// Waits until no server holds a watch, or an ephemeral znode, of any client.
 pub async fn wait_until_forgotten(ensemble: &Ensemble) -> TestResult {
     for member in Member::ALL {
         for metric in ["zk_watch_count", "zk_ephemerals_count"] {
@@ -165,7 +165,7 @@ pub async fn wait_until_forgotten(ensemble: &Ensemble) -> TestResult {
     Ok(())
 }
 
-/// The paths of a znode's children, in order.
+/// Returns the paths of a znode's children, in order.
 pub(super) async fn children(client: &Client, path: &str) -> Result<Vec<String>, Error> {
     let parent = if path.is_empty() { "/" } else { path };
     let children = client.get_children(parent).await?;

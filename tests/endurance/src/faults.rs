@@ -33,8 +33,8 @@ impl Fault {
     pub const ALL: [Self; 4] =
         [Self::RollingRestart, Self::FrozenFollower, Self::FrozenLeader, Self::LostQuorum];
 
-    /// Lets it happen and blocks until it is over. Returns for how long there was no leader at most,
-    /// and so nobody who was served.
+    /// Lets it happen and blocks until it is over. Returns for how long at most the ensemble had no
+    /// leader, and so served no client.
     ///
     /// # Errors
     ///
@@ -57,7 +57,7 @@ impl Fault {
     }
 }
 
-/// One fault after another, each kind once in a round; the seed decides.
+/// Returns one fault after another, each kind once in a round; the seed decides.
 pub fn schedule(mut rng: Rng) -> impl Iterator<Item = Fault> {
     core::iter::repeat_with(move || {
         let mut round = Fault::ALL;
@@ -85,7 +85,7 @@ fn restart_all(ensemble: &Ensemble, crew: &Crew, rng: &mut Rng) -> Result<Durati
 
 fn freeze_follower(ensemble: &Ensemble, crew: &Crew) -> Result<Duration, TestFailure> {
     wait_until_whole(ensemble)?;
-    // Whom most clients are connected to: a member that has just come back has none.
+    // Freezes the follower with the most connections: one that has just come back has none.
     let connections = |member: &Member| {
         let count = ensemble.member(*member).metric("zk_num_alive_connections");
         count.unwrap_or_default()
@@ -123,7 +123,7 @@ fn lose_quorum(ensemble: &Ensemble, crew: &Crew, rng: &mut Rng) -> Result<Durati
     Ok(begin.elapsed())
 }
 
-/// A member leads and two follow.
+/// Waits until a member leads and two follow.
 fn wait_until_whole(ensemble: &Ensemble) -> Result<(), NotInTime> {
     eventually(PATIENCE, "the ensemble is whole", || {
         ensemble.leader().is_some() && ensemble.followers().len() == 2

@@ -20,7 +20,7 @@ use super::trees;
 use super::verdict::{self, Inconclusive};
 use super::workload::ITEMS;
 
-/// What the follower misses: seconds of work for a thread that writes one at a time.
+/// The writes that the follower misses: seconds of work for a thread that writes one at a time.
 const MISSED: u32 = 3_000;
 const PATIENCE: Duration = Duration::from_secs(60);
 const NODE_EXISTS: i32 = -110;

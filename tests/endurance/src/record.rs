@@ -7,14 +7,14 @@ use super::laws::views::View;
 use super::laws::vigils::Vigil;
 use super::laws::writes::Attempt;
 
-/// What the clients of a workload were told.
+/// The servers' answers to the clients of a workload.
 #[derive(Debug, Default)]
 pub struct Record {
     /// Each attempt to write something that stays, and the znode where it is then.
     pub attempts: Vec<Attempt<String>>,
     /// The transactions of acknowledged writes.
     pub committed: Vec<Committed>,
-    /// What each client saw of znodes that are never deleted, in its order.
+    /// The states of znodes that are never deleted, as each client saw them, in its order.
     pub sightings: Vec<Vec<Sighting>>,
     /// Each one-shot watch.
     pub vigils: Vec<Vigil>,

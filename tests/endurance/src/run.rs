@@ -49,9 +49,9 @@ pub enum BrokenLaw {
     Leaders(#[from] Contradiction),
 }
 
-/// Runs an ensemble with everybody at work. Faults strike, in the order that the seed decides, until
-/// `after` says so, which is told of each fault that is over and how many there were. What is broken
-/// is weighed against the members' logs, which are kept in the folder `kept` then.
+/// Runs an ensemble with all workers at work. Faults strike, in the order that the seed decides,
+/// until `after` ends the run; it hears of each fault that is over, and their number. The run
+/// weighs a breach against the members' logs, and keeps them in the folder `kept` then.
 ///
 /// # Errors
 ///
@@ -88,7 +88,7 @@ async fn work_and_judge(
     Ok(summary)
 }
 
-/// The clients' work, under faults.
+/// Runs the clients' work, under faults.
 async fn work(
     seed: u64,
     ensemble: &Arc<Ensemble>,
@@ -147,7 +147,7 @@ fn strike_all(
     Ok((faults, outage))
 }
 
-/// Somebody did not get on.
+/// A part of the run did not get on.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 struct Stuck(String);

@@ -10,7 +10,7 @@ use super::laws::vigils::Ending;
 use super::laws::writes::Outcome;
 use super::workload::{Connections, Patience};
 
-/// What a run was, in numbers.
+/// The figures of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Summary {
     /// Faults that struck.
@@ -22,7 +22,7 @@ pub struct Summary {
     pub acknowledged: usize,
     /// Writes with unknown outcome.
     pub unknown: usize,
-    /// Those of them that are there.
+    /// The unknown writes that are there.
     pub unknown_found: usize,
     /// Writes that did not happen.
     pub not_done: usize,
@@ -39,13 +39,13 @@ pub struct Summary {
     pub changes_told: usize,
     /// Gaps that they reported.
     pub gaps: usize,
-    /// Those of them that were lost with their session.
+    /// Watches that stay, and were lost with their session.
     pub views_lost: usize,
     /// Times that a lock was held alone, and by a reader.
     pub held: [usize; 2],
     /// Leaders.
     pub leaders: usize,
-    /// What became of each client's connection.
+    /// The fate of each client's connection.
     pub connections: Vec<Connections>,
 }
 
@@ -87,12 +87,12 @@ impl Summary {
         }
     }
 
-    /// How often clients were connected again.
+    /// Returns how often clients were connected again.
     pub fn reconnects(&self) -> u64 {
         self.connections.iter().map(|client| client.reconnects).sum()
     }
 
-    /// How many sessions with this patience expired.
+    /// Returns how many sessions with this patience expired.
     pub fn expiries(&self, patience: Patience) -> u64 {
         let clients = self.connections.iter().filter(|client| client.patience == patience);
         clients.map(|client| client.expiries).sum()

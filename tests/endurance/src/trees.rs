@@ -15,7 +15,7 @@ use super::workload::{ITEMS, LEDGER, PAIRS, SEALS, left, marks, right};
 /// How many holes, and how many versions, of a member are shown.
 const SHOWN: usize = 6;
 
-/// What a member holds: each znode that was written to stay, and the version of its data.
+/// The tree of a member: each znode that was written to stay, and the version of its data.
 type Tree = BTreeMap<String, i32>;
 
 /// Members hold different things, although each has applied all that is committed: a fault of the
@@ -25,9 +25,9 @@ type Tree = BTreeMap<String, i32>;
 pub struct Diverged {
     /// How many znodes there are, all members taken together.
     znodes: usize,
-    /// Those that a member lacks: the first and the last of each hole, and how many.
+    /// The znodes that a member lacks: the first and the last of each hole, and how many.
     holes: Vec<(Member, Vec<Hole>)>,
-    /// Where members that have a znode have other versions of it.
+    /// The znodes that members have in different versions.
     versions: Vec<(String, Vec<(Member, i32)>)>,
     /// The members that are not as most are; all, if no two are alike.
     odd: Vec<Member>,
@@ -95,7 +95,7 @@ async fn tree(client: &Client) -> Result<Tree, TestFailure> {
 }
 
 impl Diverged {
-    /// How the trees differ, if they do.
+    /// Returns the difference of the trees, if they differ.
     fn between(trees: &[(Member, Tree)]) -> Option<Self> {
         let alike = |tree: &Tree| trees.iter().filter(|(_, other)| other == tree).count();
         let odd = trees.iter().filter(|(_, tree)| alike(tree) * 2 <= trees.len());
@@ -122,7 +122,7 @@ impl Diverged {
         })
     }
 
-    /// The members that are not as most are; all, if no two are alike.
+    /// Returns the members that are not as most are; all, if no two are alike.
     pub fn odd(&self) -> &[Member] {
         &self.odd
     }

@@ -24,7 +24,7 @@ use super::{BrokenLaw, Diverged, Record, Summary};
 /// How many findings are shown.
 const SHOWN: usize = 5;
 
-/// What a run says.
+/// The verdict on a run.
 #[derive(Debug)]
 pub enum Verdict {
     /// Every law held: green.
@@ -33,11 +33,11 @@ pub enum Verdict {
     Inconclusive(Box<Inconclusive>),
 }
 
-/// What was found, and what it takes the weight from.
+/// The findings, and the conclusion that they take the weight from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Inconclusive {
     release: ServerVersion,
-    /// What would have been concluded.
+    /// The conclusion without the finding.
     otherwise: String,
     findings: Vec<Finding>,
     kept: PathBuf,
@@ -56,7 +56,7 @@ pub struct Fault {
     kept: PathBuf,
 }
 
-/// What servers must have done for a breach to be theirs.
+/// The servers' fault that would explain a breach.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Suspicion {
     /// A member that is not as the others has a hole.
@@ -129,8 +129,8 @@ impl Suspicion {
 }
 
 impl BrokenLaw {
-    /// Since when transactions must have been lost for the law to be broken by that; `None` if that
-    /// does not break it.
+    /// Returns the time since which transactions must have been lost to break the law; `None` if a
+    /// loss does not break it.
     fn loss_since(&self, record: &Record) -> Option<Duration> {
         let some_time = match self {
             Self::Writes(writes::Violation::Lost(entry)) => {
@@ -154,8 +154,8 @@ impl BrokenLaw {
                 violation.breach,
                 views::Breach::Untold | views::Breach::Spurious | views::Breach::OutOfOrder
             ),
-            // What is there although it was refused, twice, elsewhere, or under a token or a zxid that
-            // is not its own was not lost.
+            // An entry was not lost if it is there although it was refused, is there twice or elsewhere, or has a
+            // token or a zxid that is not its own.
             Self::Writes(_)
             | Self::Orders(_)
             | Self::Seals(_)
@@ -166,7 +166,7 @@ impl BrokenLaw {
     }
 }
 
-/// A reading of the monotonic clock as a time of day, the clocks being what they are now.
+/// Converts a reading of the monotonic clock into a time of day, by the clocks as they are now.
 fn since_1970(monotonic: Duration) -> Duration {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     now.saturating_sub(history::now().saturating_sub(monotonic))

@@ -77,7 +77,7 @@ async fn a_leader_that_dies_while_a_follower_catches_up_costs_nothing() -> Judge
     provoke_a_loss(&kept("provoked")).await
 }
 
-/// Where the members' logs are kept, of a run that is not green.
+/// Returns the folder that keeps the members' logs, of a run that is not green.
 fn kept(of: &str) -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("endurance-{of}-{}", process::id()))
 }
@@ -110,11 +110,11 @@ fn timed(
     }
 }
 
-/// The faults were there: a run in which nothing happened proves nothing.
+/// Asserts that the faults were there: a run in which nothing happened proves nothing.
 fn assert_struck(summary: &Summary) {
     let rounds = u64::try_from(summary.faults / Fault::ALL.len()).expect("few");
     for client in &summary.connections {
-        // A client has to move whose server is killed, and each of the three is killed in turn.
+        // A client has to move when its server is killed, and each of the three is killed in turn.
         assert!(client.reconnects >= rounds, "{client:?}");
         match client.patience {
             // The quorum was lost for longer than that.
@@ -138,7 +138,7 @@ fn number(variable: &str) -> Result<Option<u64>, core::num::ParseIntError> {
     env::var(variable).ok().map(|value| value.parse()).transpose()
 }
 
-/// What is asked for on the command line.
+/// The command line.
 #[derive(Debug)]
 struct Wanted {
     which: Which,
@@ -157,8 +157,8 @@ enum Which {
 }
 
 impl Wanted {
-    /// Of the arguments that the test runner of Rust takes, those that say which tests to run. The
-    /// others say how it prints, which is one way here.
+    /// Reads those arguments of Rust's test runner that select tests. The others are about its
+    /// output, which has one form here.
     fn of(mut arguments: impl Iterator<Item = String>) -> Self {
         let (names, skipped) = (Vec::new(), Vec::new());
         let mut wanted = Self { which: Which::Others, list: false, exact: false, names, skipped };
@@ -228,7 +228,7 @@ impl Ends {
                 self.failed += 1;
             }
             Err(_panic) => {
-                // What it was about is printed already.
+                // The cause is printed already.
                 println!("test {name} ... FAILED");
                 self.failed += 1;
             }

@@ -21,7 +21,7 @@ pub struct Certified {
 }
 
 impl Authority {
-    /// A new one, with a key of its own.
+    /// Makes a new authority, with a key of its own.
     pub fn new(name: &str) -> Result<Self, Error> {
         let mut params = subject(name);
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -29,18 +29,18 @@ impl Authority {
         Ok(Self { issuer: CertifiedIssuer::self_signed(params, KeyPair::generate()?)? })
     }
 
-    /// Its certificate, PEM.
+    /// Returns its certificate, PEM.
     pub fn pem(&self) -> String {
         self.issuer.pem()
     }
 
-    /// A certificate for a server with these host names and IP addresses, none of which is in its
-    /// subject.
+    /// Makes a certificate for a server with these host names and IP addresses, none of which is in
+    /// its subject.
     pub fn server(&self, hosts: &[&str]) -> Result<Certified, Error> {
         self.sign(&server(hosts)?)
     }
 
-    /// [`Self::server`], but it has been invalid for years.
+    /// Does as [`Self::server`], with a certificate that has been invalid for years.
     pub fn expired_server(&self, hosts: &[&str]) -> Result<Certified, Error> {
         let mut params = server(hosts)?;
         params.not_before = date_time_ymd(2020, 1, 1);
@@ -48,7 +48,7 @@ impl Authority {
         self.sign(&params)
     }
 
-    /// A certificate for a server with these names of hosts, although they may be addresses.
+    /// Makes a certificate for a server with these names of hosts, although they may be addresses.
     pub fn server_named(&self, names: &[&str]) -> Result<Certified, Error> {
         let mut params = server(&[])?;
         for name in names {
@@ -57,7 +57,7 @@ impl Authority {
         self.sign(&params)
     }
 
-    /// [`Self::client`], but it has been invalid for years.
+    /// Does as [`Self::client`], with a certificate that has been invalid for years.
     pub fn expired_client(&self, name: &str) -> Result<Certified, Error> {
         let mut params = client(name);
         params.not_before = date_time_ymd(2020, 1, 1);
@@ -65,7 +65,7 @@ impl Authority {
         self.sign(&params)
     }
 
-    /// A certificate for a client whose subject is `CN=name,O=Tests`.
+    /// Makes a certificate for a client, with the subject `CN=name,O=Tests`.
     pub fn client(&self, name: &str) -> Result<Certified, Error> {
         self.sign(&client(name))
     }

@@ -27,17 +27,17 @@ pub const LASTING: Duration = Duration::from_secs(15);
 pub struct Arena {
     server: String,
     chroot: String,
-    /// The client beside, whose paths are within the chroot.
+    /// The client beside; its paths are within the chroot.
     pub admin: Client,
 }
 
 impl Arena {
-    /// On the server of this kind that the tests of this process share.
+    /// Makes an arena on the server of this kind that the tests of this process share.
     pub async fn new(server: ServerKind, label: &str) -> Result<Self, TestFailure> {
         Self::on(server.shared()?.addr(), label).await
     }
 
-    /// On the server at this address.
+    /// Makes an arena on the server at this address.
     pub async fn on(server: SocketAddr, label: &str) -> Result<Self, TestFailure> {
         let chroot = fresh_chroot_at(server, label)?;
         let server = server.to_string();
@@ -45,12 +45,12 @@ impl Arena {
         Ok(Self { server, chroot, admin })
     }
 
-    /// The connect string.
+    /// Returns the connect string.
     pub fn servers(&self) -> String {
         format!("{}{}", self.server, self.chroot)
     }
 
-    /// The connect string by way of a proxy.
+    /// Returns the connect string by way of a proxy.
     pub fn servers_by(&self, proxy: &Proxy) -> String {
         format!("{}{}", proxy.connect_string(), self.chroot)
     }
@@ -62,27 +62,27 @@ impl Arena {
         Ok(())
     }
 
-    /// A new client.
+    /// Connects a new client.
     pub async fn client(&self) -> Result<Client, TestFailure> {
         connect(&self.servers(), LASTING).await
     }
 
-    /// A new client by way of a proxy.
+    /// Connects a new client by way of a proxy.
     pub async fn client_by(&self, proxy: &Proxy) -> Result<Client, TestFailure> {
         connect(&self.servers_by(proxy), LASTING).await
     }
 
-    /// The election, seen from beside.
+    /// Returns the election, seen from beside.
     pub fn election(&self) -> Election {
         self.admin.election(ELECTION)
     }
 
-    /// The candidates, the one that leads first.
+    /// Returns the candidates, the one that leads first.
     pub async fn candidates(&self) -> Result<Vec<Candidate>, TestFailure> {
         Ok(self.election().candidates().await?)
     }
 
-    /// The names of all children of the election node; none if it does not exist.
+    /// Returns the names of all children of the election node; none if it does not exist.
     pub async fn children(&self) -> Result<Vec<String>, TestFailure> {
         match self.admin.get_children(ELECTION).await {
             Ok(children) => Ok(children.iter().map(str::to_owned).collect()),
@@ -113,7 +113,7 @@ impl Arena {
     }
 }
 
-/// A client of these servers, once it has a session.
+/// Connects a client to these servers.
 pub async fn connect(servers: &str, session_timeout: Duration) -> Result<Client, TestFailure> {
     Ok(Client::builder(servers)
         .session_timeout(session_timeout)

@@ -4,7 +4,7 @@ use core::error::Error;
 use core::fmt;
 use core::panic::Location;
 
-/// What a test returns.
+/// The result of a test.
 pub type TestResult = Result<(), TestFailure>;
 
 /// Any error, with the place of the `?` that met it.
@@ -16,7 +16,7 @@ pub struct TestFailure {
 }
 
 impl TestFailure {
-    /// The error, if it is one of this kind.
+    /// Returns the error, if it is one of this kind.
     pub fn downcast_ref<E: Error + 'static>(&self) -> Option<&E> {
         self.error.downcast_ref()
     }

@@ -14,7 +14,7 @@ use std::thread;
 
 use election_tokio::{Leadership, Token};
 
-/// The monotonic clock of this machine, which all its processes share.
+/// Returns the time of this machine's monotonic clock, which all its processes share.
 pub fn now() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
     let seconds = u64::try_from(time.tv_sec).unwrap_or_default();
@@ -25,7 +25,7 @@ pub fn now() -> Duration {
 /// At some moment from `asked_at` to `answered_at`, this nominee saw itself lead.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claim {
-    /// Who.
+    /// The nominee's name.
     pub nominee: String,
     /// By which token.
     pub token: Token,
@@ -53,7 +53,7 @@ impl Claim {
 /// One leadership, as its claims show it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tenure {
-    /// Who.
+    /// The nominee's name.
     pub nominee: String,
     /// By which token.
     pub token: Token,
@@ -76,7 +76,7 @@ impl fmt::Display for Tenure {
     }
 }
 
-/// What must never be seen.
+/// A breach of the law.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Contradiction {
     /// Two leaderships with one token.
@@ -93,9 +93,9 @@ pub enum Contradiction {
     /// apart, tokens do not grow.
     #[error("two valid leaders: {earlier}; and {later}")]
     TwoLeaders {
-        /// The one with the smaller token.
+        /// The tenure with the smaller token.
         earlier: Box<Tenure>,
-        /// The one with the greater token.
+        /// The tenure with the greater token.
         later: Box<Tenure>,
     },
 }
@@ -112,8 +112,8 @@ impl History {
         self.claims.push(claim);
     }
 
-    /// The leaderships, in the order of their tokens, if no two were valid at once and tokens grew
-    /// with time.
+    /// Returns the leaderships, in the order of their tokens, if no two were valid at once and
+    /// tokens grew with time.
     ///
     /// # Errors
     ///
@@ -177,7 +177,7 @@ struct Asked {
 }
 
 impl Watchers {
-    /// Nobody is asked yet.
+    /// Makes a history of no nominee yet.
     pub fn new() -> Self {
         Self::default()
     }
@@ -206,7 +206,7 @@ impl Watchers {
     fn join(&mut self) {
         self.end.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
-            // A panic in there was printed; what it recorded counts.
+            // The panic in there was printed; its records count.
             let _ = thread.join();
         }
     }

@@ -8,8 +8,9 @@ use crate::zookeeper::unique_path;
 /// The request that asks for it.
 const SINCE_WHO_AM_I: ServerVersion = ServerVersion::new(3, 7, 0);
 
-/// Scheme and user of each identity that a client has proved, in order; its address is none. Servers
-/// before 3.7 are not asked: it is read from the access list of a znode that is its creator's alone.
+/// Returns the scheme and the user of each identity that a client has proved, in order; its address
+/// is none. Servers before 3.7 are not asked: it is read from the access list of a znode that is
+/// its creator's alone.
 ///
 /// # Errors
 ///

@@ -49,7 +49,7 @@ pub enum RawError {
     },
 }
 
-/// What one needs to resume a session.
+/// The id and the password that resume a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RawSession {
     /// The session id.
@@ -62,8 +62,8 @@ pub struct RawSession {
 }
 
 impl RawSession {
-    /// A session of which only the id is known. ZooKeeper derives the password from it: 16 bytes of
-    /// Java's `Random`, whose seed is the id and a constant of its source.
+    /// Returns a session by its id alone. ZooKeeper derives the password from the id: 16 bytes of
+    /// Java's `Random`, seeded with the id and a constant of its source.
     pub fn by_id_alone(id: i64, timeout: Duration) -> Self {
         const SECRET: i64 = 0xb341_5c00;
         const MULTIPLIER: u64 = 0x5_deec_e66d;
@@ -108,7 +108,7 @@ pub struct RawReply {
     pub zxid: i64,
     /// The error code of the header.
     pub code: i32,
-    /// What follows the header.
+    /// The bytes behind the header.
     pub body: Vec<u8>,
 }
 
@@ -157,7 +157,7 @@ impl RawClient {
         Ok(Self { stream, session, last_xid: 0, notifications: VecDeque::new() })
     }
 
-    /// What one needs to resume this session.
+    /// Returns the id and the password that resume this session.
     pub const fn session(&self) -> &RawSession {
         &self.session
     }
@@ -199,7 +199,7 @@ impl RawClient {
         self.look(path, 1)
     }
 
-    /// The names of the znode's children.
+    /// Returns the names of the znode's children.
     pub fn children(&mut self, path: &str) -> Result<Vec<String>, RawError> {
         let mut body = Vec::new();
         put_buffer(&mut body, path.as_bytes());
@@ -272,7 +272,7 @@ impl RawClient {
         }
     }
 
-    /// The events that came and were not asked for yet.
+    /// Takes the events that have come so far.
     pub fn notifications(&mut self) -> Vec<Notification> {
         self.notifications.drain(..).collect()
     }
@@ -396,7 +396,7 @@ fn receive_frame(stream: &mut TcpStream) -> io::Result<Vec<u8>> {
     Ok(payload)
 }
 
-/// What is left of an answer.
+/// The rest of an answer.
 struct Body<'a>(&'a [u8]);
 
 impl<'a> Body<'a> {
@@ -408,7 +408,7 @@ impl<'a> Body<'a> {
         self.array(what).map(i64::from_be_bytes)
     }
 
-    /// A null buffer reads as an empty one.
+    /// Reads a buffer; a null one reads as an empty one.
     fn buffer(&mut self, what: &'static str) -> Result<&'a [u8], RawError> {
         let length = usize::try_from(self.int(what)?).unwrap_or_default();
         let (bytes, rest) = self.0.split_at_checked(length).ok_or(RawError::Truncated(what))?;

@@ -52,7 +52,7 @@ pub fn write_user(
     write!(file, "\"{after}")
 }
 
-/// A client that authenticates as this user.
+/// Returns a client that authenticates as this user.
 pub fn builder(servers: &str, (name, password): User<'_>) -> ClientBuilder {
     let user = DigestMd5::new(name, Secret::new(password));
     Client::builder(servers).connect_timeout(SOON).sasl(user)

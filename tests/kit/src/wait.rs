@@ -47,7 +47,7 @@ pub fn eventually(
     Ok(())
 }
 
-/// [`eventually`] for a condition that has to be awaited. Needs a tokio runtime with time.
+/// Does as [`eventually`], for a condition that has to be awaited. Needs a tokio runtime with time.
 ///
 /// # Errors
 ///

@@ -3,11 +3,11 @@
 /// A fenced block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Block {
-    /// What stands behind the fence, as in `rust,no_run`.
+    /// The text behind the fence, as in `rust,no_run`.
     pub info: String,
     /// The line of the page on which the block begins, from 1.
     pub line: usize,
-    /// What the block contains, with its line ends.
+    /// The text of the block, with its line ends.
     pub text: String,
 }
 

@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use zk_pages::{Block, blocks};
 use zk_test_kit::zookeeper::Options;
 
-/// Where the page takes the crates from.
+/// The place from which the page takes the crates.
 const REPOSITORY: &str = "--git https://github.com/zk-election/zk-election";
 
 fn shell(folder: &Path, commands: &str) -> String {

@@ -38,7 +38,7 @@ fn the_page_has_the_files_that_are_run() {
         let text = file(name);
         assert!(blocks.iter().any(|block| block.text == text), "service.md has another {name}");
     }
-    // What is in no file is the page's Cargo.toml, and commands.
+    // The blocks that are in no file are the page's Cargo.toml, and commands.
     let others = blocks.iter().filter(|block| !FILES.iter().any(|name| block.text == file(name)));
     let others: Vec<&str> = others.map(|block| block.info.as_str()).collect();
     assert_eq!(others, ["console", "toml", "console"]);
@@ -59,7 +59,7 @@ fn the_page_has_the_dependencies_that_it_is_compiled_with() {
     assert_eq!(shown.text, kept);
 }
 
-/// The seconds in the first line that begins so.
+/// Returns the seconds in the first line that begins so.
 fn seconds(text: &str, before: &str) -> u64 {
     let line = text.lines().find_map(|line| line.trim_start().strip_prefix(before));
     let number = line.expect("a line").trim_end_matches(|c: char| !c.is_ascii_digit());

@@ -1,4 +1,4 @@
-//! What the user asks for.
+//! The arguments of the command line.
 
 use std::path::PathBuf;
 

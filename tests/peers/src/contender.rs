@@ -50,7 +50,7 @@ impl Contender {
         }
     }
 
-    /// Where its results are shown.
+    /// Returns the place where its results are shown.
     pub(crate) const fn column(self) -> Self {
         match self {
             Self::RawList => Self::Raw,
@@ -88,7 +88,7 @@ impl Programs {
         Self { python: python.ok(), curator: curator.ok() }
     }
 
-    /// None if it cannot be had.
+    /// Returns the command of a worker; none if it cannot be had.
     pub(crate) fn command(&self, contender: Contender) -> Outcome<Option<Command>> {
         Ok(match contender {
             Contender::Kazoo => self.python.as_ref().map(|python| {
@@ -115,7 +115,7 @@ fn source(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("workers").join(name)
 }
 
-/// A virtual environment with kazoo in the target folder, kept between runs.
+/// Makes a virtual environment with kazoo in the target folder, kept between runs.
 fn python() -> Outcome<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/kazoo");
     let python = folder.join("bin/python");
@@ -133,7 +133,8 @@ fn python() -> Outcome<PathBuf> {
     Ok(python)
 }
 
-/// The class path with the worker of Curator: by `CURATOR_CLASSPATH`, or what Debian installs.
+/// Returns the class path with the worker of Curator: by `CURATOR_CLASSPATH`, or what Debian
+/// installs.
 fn curator(folder: &Path) -> Outcome<String> {
     let jars = match env::var("CURATOR_CLASSPATH") {
         Ok(path) if !path.is_empty() => path,

@@ -87,7 +87,7 @@ fn measure(arguments: &Arguments, folder: &Path) -> Outcome<()> {
     Ok(())
 }
 
-/// When and on what.
+/// Returns the date, and the machine.
 fn place(release: Option<&str>) -> String {
     let cpus = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let models = cpus.lines().filter_map(|line| line.strip_prefix("model name\t: "));
@@ -115,7 +115,7 @@ fn remove_left_behind() {
     }
 }
 
-/// On Ctrl-C all processes end by themselves; the folder does not.
+/// Removes the folder on Ctrl-C: all processes end by themselves then, the folder does not.
 fn remove_when_interrupted(folder: PathBuf) {
     thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();

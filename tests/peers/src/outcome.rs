@@ -1,4 +1,4 @@
-//! What goes wrong is told, and the row goes on without that client.
+//! Failures: a measure reports one, and the row goes on without that client.
 
 use core::error::Error;
 use std::io;

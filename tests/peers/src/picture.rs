@@ -11,7 +11,7 @@ const LEFT: f64 = 330.0;
 const WIDTH: f64 = 560.0;
 const TOP: f64 = 64.0;
 const LINE: f64 = 26.0;
-/// What is farther away is drawn at the edge.
+/// The ends of the axis: a figure beyond them is drawn at the edge.
 const LEAST: f64 = 0.03;
 const MOST: f64 = 300.0;
 const MARKS: [(f64, &str, &str); 4] = [
@@ -38,7 +38,7 @@ text { fill: #e6edf3 } .small { fill: #9198a1 }
 </style>
 ";
 
-/// An SVG of the rows that ours is in, and no zero.
+/// Draws an SVG of the rows that ours is in, and no zero.
 pub(crate) fn picture(rows: &[Row], place: &str) -> String {
     // A logarithm has no zero.
     let has_ratios = |row: &&Row| COLUMNS.iter().all(|column| row.median(*column) != Some(0.0));

@@ -20,14 +20,14 @@ pub(crate) fn ending_with_us(program: impl AsRef<OsStr>) -> Command {
     command
 }
 
-/// The same, on one core.
+/// Returns the same command, on one core.
 pub(crate) fn pinned(core: usize, program: &Command) -> Command {
     let mut command = ending_with_us("taskset");
     command.args(["-c", &core.to_string()]).arg(program.get_program()).args(program.get_args());
     command
 }
 
-/// The last core that this process may run on.
+/// Returns the last core that this process may run on.
 pub(crate) fn last_core() -> Outcome<usize> {
     let status = fs::read_to_string("/proc/self/status")?;
     let allowed = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
@@ -54,7 +54,7 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // It may have ended; what matters is that it does not live on.
+        // It may have ended already; it must not live on.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
@@ -102,7 +102,7 @@ impl Worker {
         self.answer()
     }
 
-    /// The first number of the answer.
+    /// Returns the first number of the answer.
     pub(crate) fn ask_one(&mut self, order: &str) -> Outcome<f64> {
         number(&self.ask(order)?, 0)
     }
@@ -123,7 +123,7 @@ impl Worker {
         }
     }
 
-    /// The time of all threads on the processor.
+    /// Returns the time of all threads on the processor.
     pub(crate) fn cpu(&self) -> Outcome<Duration> {
         let mut nanos = 0;
         for task in fs::read_dir(format!("/proc/{}/task", self.id()))? {
@@ -134,7 +134,7 @@ impl Worker {
         Ok(Duration::from_nanos(nanos))
     }
 
-    /// Resident memory.
+    /// Returns the resident memory.
     pub(crate) fn resident_kib(&self) -> Outcome<f64> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.id()))?;
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
@@ -147,7 +147,7 @@ impl Worker {
     }
 }
 
-/// One of the numbers of an answer.
+/// Returns one of the numbers of an answer.
 pub(crate) fn number(numbers: &[f64], index: usize) -> Outcome<f64> {
     Ok(*numbers.get(index).ok_or("too few numbers in the answer")?)
 }

@@ -25,7 +25,7 @@ pub(crate) struct Install {
 }
 
 impl Install {
-    /// By `ZOOKEEPER_CLASSPATH`, or what Debian installs.
+    /// Finds the server by `ZOOKEEPER_CLASSPATH`, or Debian's.
     pub(crate) fn find() -> Outcome<Self> {
         let java = java();
         let class_path = match env::var("ZOOKEEPER_CLASSPATH") {
@@ -62,7 +62,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Apache ZooKeeper, in a folder that is made for it.
+    /// Starts Apache ZooKeeper, in a folder that is made for it.
     pub(crate) fn apache(install: &Install, folder: &Path, tick: Duration) -> Outcome<Self> {
         let port = free_port()?;
         let mut server = Self::prepare(install, &folder.join("server"), port, tick, "")?;
@@ -71,7 +71,7 @@ impl Server {
         Ok(server)
     }
 
-    /// zk-embedded, in a process of its own.
+    /// Starts zk-embedded, in a process of its own.
     pub(crate) fn embedded() -> Outcome<Self> {
         let mut command = ending_with_us(env::current_exe()?);
         command.arg("embedded").stdout(Stdio::piped());
@@ -120,7 +120,7 @@ impl Server {
         self.process = None;
     }
 
-    /// `STOP` and `CONT`.
+    /// Sends `STOP` or `CONT`.
     pub(crate) fn signal(&self, name: &str) -> Outcome<()> {
         self.process.as_ref().ok_or("the server is down")?.signal(name)
     }
@@ -136,7 +136,7 @@ impl Server {
         failed("the server does not serve")
     }
 
-    /// Where clients connect.
+    /// Returns the address to which clients connect.
     pub(crate) fn address(&self) -> String {
         format!("127.0.0.1:{}", self.port)
     }
@@ -146,14 +146,14 @@ impl Server {
         self.four_letters("srvr").is_ok_and(|answer| answer.contains("Mode: leader"))
     }
 
-    /// Which release it is.
+    /// Returns its release.
     pub(crate) fn version(&self) -> Outcome<String> {
         let answer = self.four_letters("srvr")?;
         let version = answer.lines().find_map(|line| line.strip_prefix("Zookeeper version: "));
         Ok(version.unwrap_or_default().split(['-', ',']).next().unwrap_or_default().to_owned())
     }
 
-    /// Whole numbers of `mntr`.
+    /// Returns whole numbers of `mntr`.
     pub(crate) fn metrics<const N: usize>(&self, names: [&str; N]) -> Outcome<[u64; N]> {
         let answer = self.four_letters("mntr")?;
         let mut values = [0; N];
@@ -204,7 +204,8 @@ impl Ensemble {
         self.0.iter().try_for_each(Server::until_serving)
     }
 
-    /// All members, the followers first: a client that keeps the order comes to one of these.
+    /// Returns all members, the followers first: a client that keeps the order comes to one of
+    /// these.
     pub(crate) fn connect_string(&self) -> String {
         let (leaders, followers): (Vec<_>, Vec<_>) =
             self.0.iter().partition(|server| server.leads());
@@ -212,7 +213,7 @@ impl Ensemble {
         all.join(",")
     }
 
-    /// The member with the most connections, besides the one by which it is asked.
+    /// The member with the most connections, besides the one that asks.
     pub(crate) fn most_connected(&mut self) -> &mut Server {
         let mut most = (0, 0);
         for (index, server) in self.0.iter().enumerate() {

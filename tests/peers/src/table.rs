@@ -33,7 +33,7 @@ impl Row {
         self
     }
 
-    /// The value of one more round.
+    /// Adds the value of one more round.
     pub(crate) fn push(&mut self, contender: Contender, value: f64) {
         match self.cells.iter_mut().find(|(of, _)| *of == contender) {
             Some((_, values)) => values.push(value),
@@ -45,7 +45,7 @@ impl Row {
         median(self.values(contender)?.to_vec())
     }
 
-    /// The best of the peers by its median.
+    /// Returns the best of the peers by its median.
     pub(crate) fn best_peer(&self) -> Option<Contender> {
         let peers = self.cells.iter().map(|(of, _)| *of).filter(|of| of.is_peer());
         let medians = peers.filter_map(|peer| Some((self.median(peer)?, peer)));
@@ -69,7 +69,7 @@ impl Row {
             }
     }
 
-    /// The median of one divided by the other, round by round.
+    /// Returns the median of one divided by the other, round by round.
     pub(crate) fn ratio(&self, one: Contender, other: Contender) -> Option<f64> {
         let pairs = self.values(one)?.iter().zip(self.values(other)?);
         median(pairs.filter(|pair| *pair.1 > 0.0).map(|(one, other)| one / other).collect())
@@ -90,7 +90,7 @@ fn median(mut values: Vec<f64>) -> Option<f64> {
     }
 }
 
-/// All rows in Markdown, the best of ours and the peers in bold; the floor is no client.
+/// Writes all rows in Markdown, the best of ours and the peers in bold; the floor is no client.
 pub(crate) fn table(rows: &[Row]) -> String {
     let mut text = String::from("| |");
     for column in COLUMNS {
@@ -116,7 +116,7 @@ pub(crate) fn table(rows: &[Row]) -> String {
     text
 }
 
-/// Three digits that count.
+/// Writes a number with three digits that count.
 pub(crate) fn figure(value: f64) -> String {
     match value {
         0.0 => "0".to_owned(),

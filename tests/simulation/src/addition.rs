@@ -13,7 +13,7 @@ use super::schedule;
 /// Something that no seed draws, so that it does not change what the seeds are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Addition {
-    /// There are times in which a client's connections break at the first answer.
+    /// At times, a client's connections break at the first answer.
     BrokenAnswers,
     /// Clients play rounds of a recipe that none of the published crates knows.
     Rounds,
@@ -46,7 +46,7 @@ impl FromStr for Addition {
 }
 
 impl Plan {
-    /// The same run, with this addition.
+    /// Returns the same run, with this addition.
     #[must_use]
     pub fn with(mut self, addition: Addition) -> Self {
         self.addition = Some(addition);

@@ -21,9 +21,8 @@ use super::queue::{Kind, Queue};
 /// A law that a step broke, and how.
 pub(super) type Broken = (Law, String);
 
-/// Nominees are called after their client and how many it had before, and after the queue if that is
-/// not the first election: the second of client 3 is `n3.2`, or `n3.2 of /election-2`; a contender for
-/// a lock is `c3.2 of /lock`, a reader `r3.2 of /shared-lock`.
+/// Returns the name of a nominee: its client and how many it had before, and its queue if that is not the first
+/// election.
 pub(super) fn name(nominee: NomineeId) -> String {
     let [client, _, high, low, ..] = nominee.to_bytes();
     let number = u16::from_be_bytes([high, low]);
@@ -40,13 +39,13 @@ pub(super) fn name(nominee: NomineeId) -> String {
     }
 }
 
-/// What the nominee, or the contender, queues in.
+/// Returns the queue of the nominee, or of the contender.
 pub(super) fn queue_of(nominee: NomineeId) -> Queue {
     let [_, queue, ..] = nominee.to_bytes();
     Queue::numbered(queue)
 }
 
-/// What it wants.
+/// Returns the access that it wants.
 pub(super) fn access_of(nominee: NomineeId) -> Access {
     let [_, _, _, _, access, ..] = nominee.to_bytes();
     if access == SHARED { Access::Shared } else { Access::Exclusive }
@@ -59,17 +58,18 @@ pub(super) fn excludes(one: NomineeId, other: NomineeId) -> bool {
 
 const FILLING: u8 = 0xee;
 
-/// What the id of a reader has in place of some filling.
+/// The byte in a reader's id that replaces some filling.
 const SHARED: u8 = 0x5a;
 
-/// The id of the nominee, given that of one of its attempts: these differ in the last four bytes.
+/// Returns the id of the nominee, given that of one of its attempts: these differ in the last four
+/// bytes.
 fn of_every_attempt(id: NomineeId) -> NomineeId {
     let mut bytes = id.to_bytes();
     bytes.iter_mut().skip(12).for_each(|byte| *byte = FILLING);
     NomineeId::from_bytes(bytes)
 }
 
-/// The id of the nominee that is called so.
+/// Returns the id of the nominee that is called so.
 pub(super) fn nominee_id(client: usize, number: u16, queue: Queue, access: Access) -> NomineeId {
     let mut bytes = [FILLING; 16];
     let [high, low] = number.to_be_bytes();

@@ -49,7 +49,7 @@ use super::round::Round;
 
 type Host = RecipeHost<Standing, CallId, CallId>;
 
-/// What a client process is made with.
+/// The settings of a client process.
 #[derive(Clone, Debug)]
 pub(super) struct Settings {
     pub(super) servers: NonZeroUsize,
@@ -80,9 +80,9 @@ pub(super) struct Client {
     usage: Usage,
     /// Writes under guard that wait for room.
     writes: Vec<GuardedWrite>,
-    /// What its user has asked the host for itself.
+    /// The requests of its user to the host itself.
     calls: Calls,
-    /// What the user has done since events were handed out last.
+    /// The user's acts since events were handed out last.
     told: Vec<Observed>,
     input: BytesMut,
     random: fastrand::Rng,
@@ -145,12 +145,12 @@ impl Client {
         self.host.poll_timeout().into_iter().chain(write).chain(self.procedures.due()).min()
     }
 
-    /// Another list of servers counts, of this length.
+    /// Notes that another list of servers counts, of this length.
     pub(super) fn handle_servers(&mut self, now: Instant, count: NonZeroUsize) {
         self.host.handle_servers(now, count);
     }
 
-    /// A server that is to be asked whether it takes writes.
+    /// Returns a server that is to be asked whether it takes writes.
     pub(super) fn poll_probe(&mut self) -> Option<ServerIndex> {
         self.host.poll_probe()
     }
@@ -195,18 +195,18 @@ impl Client {
         self.host.session_id()
     }
 
-    /// Until when the client counts on its session.
+    /// Returns the time until which the client counts on its session.
     pub(super) fn lease_deadline(&self) -> Option<Instant> {
         self.host.lease_deadline()
     }
 
-    /// What that rests on, or waits for.
+    /// Returns the prospect of the lease: in force, or waiting for something.
     pub(super) fn lease_outlook(&self, now: Instant) -> LeaseOutlook {
         self.host.lease_outlook(now)
     }
 
-    /// The leaderships that were announced and not called off. They are valid until the lease
-    /// deadline, which their users compare with the clock first.
+    /// Returns the leaderships that were announced and not called off. They are valid until the
+    /// lease deadline, which their users compare with the clock first.
     pub(super) fn announced(&self) -> impl Iterator<Item = (NomineeId, Token)> {
         self.seen.iter().filter_map(|(key, seen)| match self.host.view(*key)?.grant {
             Grant::Announced { token } => Some((seen.stand.id, *token)),
@@ -214,7 +214,8 @@ impl Client {
         })
     }
 
-    /// What the host says is held at this moment, which drivers are to ask before each act of a leader.
+    /// Returns the leaderships that the host calls held at this moment; drivers are to ask this before each act of a
+    /// leader.
     pub(super) fn held(&self, now: Instant) -> impl Iterator<Item = (NomineeId, Token)> {
         let held = move |(key, seen): (&RecipeKey, &Seen)| {
             self.host.held(now, *key).map(|token| (seen.stand.id, token))
@@ -222,7 +223,8 @@ impl Client {
         self.seen.iter().filter_map(held)
     }
 
-    /// The nominees, or contenders, that have ended and look for what they may have left behind.
+    /// Returns the nominees, or contenders, that have ended and look for what they may have left
+    /// behind.
     pub(super) fn debtors(&self) -> impl Iterator<Item = NomineeId> {
         let debtors = self.queued().filter(|(_, it)| it.phase == Phase::CleaningUp);
         debtors.map(|(_, queued)| queued.id)
@@ -243,14 +245,14 @@ impl Client {
         nominees.filter(|(_, role)| !matches!(role, Role::Ended(_)))
     }
 
-    /// How many those are, a contender for a permit, who contends twice, for two.
+    /// Returns their number; a contender for a permit, which contends twice, counts for two.
     pub(super) fn parts(&self) -> usize {
         let parts =
             self.nominees().map(|(id, _)| 1 + usize::from(queue_of(id) == Queue::SEMAPHORE));
         parts.sum()
     }
 
-    /// Those that stand, or try to: not those that are leaving.
+    /// Returns those that stand, or try to: not those that are leaving.
     pub(super) fn standing(&self) -> impl Iterator<Item = RecipeKey> {
         let standing = self.queued().filter(|(_, queued)| queued.phase == Phase::Standing);
         standing.map(|(key, _)| key)
@@ -290,7 +292,7 @@ fn config(settings: &Settings) -> Config {
     config
 }
 
-/// Where those of a queue stand.
+/// Returns the site of a queue's contenders.
 fn site(queue: Queue) -> Arc<Site> {
     let node = queue.site().parse().expect("it is a path");
     let site = Site::new(&node, &Chroot::default());

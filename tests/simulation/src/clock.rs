@@ -12,22 +12,22 @@ impl Time {
     /// The beginning.
     pub const ORIGIN: Self = Self(0);
 
-    /// So many milliseconds after the beginning.
+    /// Returns the moment so many milliseconds after the beginning.
     pub const fn from_millis(millis: u64) -> Self {
         Self(millis.saturating_mul(1_000_000))
     }
 
-    /// Whole milliseconds since the beginning.
+    /// Returns the whole milliseconds since the beginning.
     pub const fn millis(self) -> u64 {
         self.0 / 1_000_000
     }
 
-    /// The moment so long before; none if that is before the beginning.
+    /// Returns the moment so long before; none if that is before the beginning.
     pub(super) fn before(self, span: Duration) -> Option<Self> {
         self.0.checked_sub(nanos(span)).map(Self)
     }
 
-    /// The time since `earlier`; zero if that is later.
+    /// Returns the time since `earlier`; zero if that is later.
     pub const fn since(self, earlier: Self) -> Duration {
         Duration::from_nanos(self.0.saturating_sub(earlier.0))
     }
@@ -69,7 +69,8 @@ impl Clock {
     /// By how many millionths the rate of a clock may differ from the true one.
     pub(super) const MAX_DRIFT: u32 = 50_000;
 
-    /// A clock that shows anything and runs at the true rate, give or take `drift` millionths.
+    /// Makes a clock that shows anything and runs at the true rate, give or take `drift`
+    /// millionths.
     pub(super) fn draw(rng: &mut fastrand::Rng, drift: u32) -> Self {
         let drift = drift.min(Self::MAX_DRIFT);
         Self {
@@ -78,13 +79,13 @@ impl Clock {
         }
     }
 
-    /// What the clock shows at `time`.
+    /// Returns the reading of the clock at `time`.
     pub(super) fn reading(self, time: Time) -> Duration {
         let run = u128::from(time.0) * u128::from(self.rate) / u128::from(TRUE_RATE);
         Duration::from_nanos(self.at_origin.saturating_add(saturating(run)))
     }
 
-    /// The first moment at which the clock shows `reading` or more.
+    /// Returns the first moment at which the clock shows `reading` or more.
     pub(super) fn when(self, reading: Duration) -> Time {
         let run = nanos(reading).saturating_sub(self.at_origin);
         let time = (u128::from(run) * u128::from(TRUE_RATE)).div_ceil(u128::from(self.rate));

@@ -28,7 +28,7 @@ impl Ending {
     ];
 }
 
-/// When a client ends.
+/// The moment at which a client ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Moment {
     /// At once.

@@ -69,7 +69,7 @@ pub enum ReadOnlyMode {
     On,
 }
 
-/// What members of an ensemble are given. All of it is the same for each of them, but for the
+/// The settings of an ensemble's members. All of them are the same for each member, but for the
 /// bounds of session timeouts.
 #[derive(Clone, Debug)]
 pub struct EnsembleConfig {

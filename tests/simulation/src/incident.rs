@@ -13,15 +13,15 @@ use super::server_list::ServerList;
 /// One thing that happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Incident {
-    /// When it begins.
+    /// The moment at which it begins.
     pub at: Time,
     /// How long it lasts, if it is something that lasts.
     pub lasts: Duration,
-    /// What it is.
+    /// The incident's kind.
     pub what: What,
 }
 
-/// What happens.
+/// The kind of an incident.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
     /// A client's connection is lost.
@@ -63,9 +63,9 @@ pub enum What {
     Evict(Place),
     /// An operator writes to the candidate at this place.
     WriteCandidate(Place),
-    /// An operator lets nobody read the candidate at this place any more.
+    /// An operator lets no client read the candidate at this place any more.
     Hide(Place),
-    /// An operator lets nobody do this with an election node, by its number.
+    /// An operator lets no client do this with an election node, by its number.
     Forbid(u8, Ban),
     /// An operator removes an election node, by its number, with everything in it.
     RemoveElectionNode(u8),
@@ -103,7 +103,7 @@ pub enum What {
     PauseMember(Whom),
 }
 
-/// What an operator forbids.
+/// An operation that an operator forbids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ban {
     /// To list the candidates.
@@ -126,7 +126,7 @@ pub struct Place {
 pub enum Who {
     /// By its number, from 0.
     Number(u8),
-    /// The one that leads then, if one does.
+    /// The client that leads then, if one does.
     Leader,
     /// The first that follows then, if one does.
     Follower,
@@ -137,9 +137,9 @@ pub enum Who {
 pub enum Whom {
     /// By its number, from 0.
     Number(u8),
-    /// The one that leads the ensemble then, if one does.
+    /// The member that leads the ensemble then, if one does.
     Chief,
-    /// The one that serves the elected leader then, if one does.
+    /// The member that serves the elected leader then, if one does.
     Serving,
     /// A follower: the one that serves the elected leader then, or else this one of them.
     Follower(u8),
@@ -150,7 +150,7 @@ pub enum Whom {
 pub enum Others {
     /// All.
     All,
-    /// The one that leads the ensemble then.
+    /// The member that leads the ensemble then.
     Chief,
     /// By its number, from 0.
     Number(u8),
@@ -210,7 +210,7 @@ impl What {
         }
     }
 
-    /// What kind it is, for counting.
+    /// Returns the name of the kind, for counting.
     pub const fn kind(self) -> &'static str {
         match self {
             Self::LoseClient(_) => "client connection lost",
@@ -313,7 +313,7 @@ impl fmt::Display for What {
 }
 
 impl What {
-    /// What the operator does, and what befalls members of the ensemble.
+    /// Writes the acts of the operator, and the incidents of members of the ensemble.
     fn tell_of_others(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Evict(place) => write!(f, "the operator deletes candidate {place}"),

@@ -10,7 +10,7 @@ use super::clock::Time;
 pub(super) struct NodeId(pub(super) usize);
 
 impl NodeId {
-    /// What is at an address at which no process listens.
+    /// An address at which no process listens.
     pub(super) const NOWHERE: Self = Self(usize::MAX);
 }
 
@@ -27,10 +27,10 @@ impl Way {
     }
 }
 
-/// What a fault does to a way for as long as it lasts. Several may last at once.
+/// The effect of a fault on a way for as long as it lasts. Several may last at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Impairment {
-    /// Nothing arrives. What was sent arrives afterwards, if the connection still stands.
+    /// Nothing arrives. Held messages arrive afterwards, if the connection still stands.
     Held,
     /// Everything takes hundreds of milliseconds.
     Slow,
@@ -41,7 +41,7 @@ pub(super) struct Links {
     nodes: usize,
     /// Members have the lower numbers.
     members: usize,
-    /// What each way between a client and a member takes at least.
+    /// The least time that each way between a client and a member takes.
     latency: Duration,
     ways: Vec<Link>,
 }
@@ -53,16 +53,16 @@ struct Link {
     slow: u32,
 }
 
-/// What most messages take, in microseconds.
+/// The time that most messages take, in microseconds.
 const USUAL: core::ops::Range<u64> = 100..2_000;
-/// What one message in a hundred takes.
+/// The time that one message in a hundred takes.
 const BELATED: core::ops::Range<u64> = 2_000..60_000;
-/// What messages take on a slow way.
+/// The time that messages take on a slow way.
 const SLOW: core::ops::Range<u64> = 50_000..500_000;
 
 impl Links {
-    /// Each way draws from a sequence of its own, so that what happens on one leaves the others
-    /// as they were.
+    /// Makes the links. Each way draws from a sequence of its own, so that the events on one leave
+    /// the others as they were.
     pub(super) fn new(members: usize, clients: usize, latency: Duration, seed: u64) -> Self {
         let nodes = members + clients;
         let mut seeds = fastrand::Rng::with_seed(seed);
@@ -86,7 +86,8 @@ impl Links {
         self.index(way).and_then(|index| self.ways.get(index)).is_some_and(|link| link.held > 0)
     }
 
-    /// When something sent now arrives, if it is not held back nor behind something else.
+    /// Returns the time at which a message sent now arrives, if it is not held back nor behind
+    /// another one.
     pub(super) fn arrival(&mut self, now: Time, way: Way) -> Time {
         let is_among_members = way.from.0 < self.members && way.to.0 < self.members;
         let least = if is_among_members { Duration::ZERO } else { self.latency };
@@ -102,7 +103,7 @@ impl Links {
         now + least + Duration::from_micros(micros)
     }
 
-    /// A random number for what happens on this way.
+    /// Returns a random number for what happens on this way.
     pub(super) fn draw(&mut self, way: Way, below: usize) -> usize {
         let index = self.index(way);
         match index.and_then(|index| self.ways.get_mut(index)) {
@@ -120,7 +121,7 @@ impl Links {
         })
     }
 
-    /// None where no process is at one of the ends.
+    /// Returns the place of a way; none where no process is at one of the ends.
     fn index(&self, Way { from, to }: Way) -> Option<usize> {
         (from.0 < self.nodes && to.0 < self.nodes).then(|| from.0 * self.nodes + to.0)
     }

@@ -17,7 +17,7 @@ pub(super) struct Locks {
     pub(super) in_the_end: InTheEnd,
 }
 
-/// What becomes of contenders from the calm on.
+/// The treatment of contenders from the calm on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum InTheEnd {
     /// Each gets the lock, or gives up, and lets go of it: nothing is left.
@@ -26,7 +26,7 @@ pub(super) enum InTheEnd {
     Stay,
 }
 
-/// What a contender is to do.
+/// The task of a contender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Claim {
     pub(super) queue: Queue,

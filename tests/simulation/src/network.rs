@@ -31,7 +31,7 @@ pub(super) enum PipeId {
     Peer(Way),
 }
 
-/// What comes to a member from a client.
+/// A message from a client to a member.
 #[derive(Debug)]
 pub(super) enum Up {
     Open,
@@ -39,7 +39,7 @@ pub(super) enum Up {
     Closed,
 }
 
-/// What comes to a client from a member.
+/// A message from a member to a client.
 #[derive(Debug)]
 pub(super) enum Down {
     Opened,
@@ -47,7 +47,7 @@ pub(super) enum Down {
     Closed,
 }
 
-/// What comes to a member from another.
+/// A message from a member to another.
 #[derive(Debug)]
 pub(super) enum Peer {
     Message(PeerMessage),
@@ -113,7 +113,7 @@ impl Network {
         self.links.is_held(way)
     }
 
-    /// A process takes in again what waits for it.
+    /// Delivers again to a process that has resumed.
     pub(super) fn resumed(&mut self, now: Time, node: NodeId) {
         self.rearm(now, |way| way.to == node);
     }
@@ -126,7 +126,7 @@ impl Network {
         }
     }
 
-    /// A delivery came up on the agenda.
+    /// Notes that a delivery came up on the agenda.
     pub(super) fn disarm(&mut self, pipe: PipeId) {
         match pipe {
             PipeId::Up(key) => {
@@ -186,7 +186,7 @@ fn arm<T>(pipe: &mut Pipe<T>, now: Time, id: PipeId, due: &mut Vec<(Time, PipeId
 
 /// The connections of clients.
 impl Network {
-    /// A client opens a connection.
+    /// Opens a connection, as a client.
     pub(super) fn dial(&mut self, now: Time, way: Way) -> ConnKey {
         self.last_connection += 1;
         let key = ConnKey(self.last_connection);
@@ -232,14 +232,14 @@ impl Network {
         }
     }
 
-    /// The member takes in what was sent so far; what it answers is lost, with the connection.
+    /// Lets the member take in all that was sent so far; its answers are lost, with the connection.
     pub(super) fn leave_unanswered(&mut self, key: ConnKey) {
         if let Some(connection) = self.connections.get_mut(&key) {
             connection.stage = Stage::Unanswered;
         }
     }
 
-    /// The member's host takes the connection, once.
+    /// Accepts the connection, once, as the member's host.
     pub(super) fn accept(&mut self, now: Time, key: ConnKey) {
         let Some(connection) = self.connections.get_mut(&key) else {
             return;
@@ -259,7 +259,7 @@ impl Network {
         })
     }
 
-    /// The client closes its end: what it sent arrives, what comes is dropped.
+    /// Closes the client's end: its bytes arrive, and those to it are dropped.
     pub(super) fn close_client(&mut self, now: Time, key: ConnKey) {
         if let Some(connection) = self.connections.get_mut(&key) {
             connection.client = false;
@@ -269,7 +269,7 @@ impl Network {
         }
     }
 
-    /// The member closes its end, or refuses.
+    /// Closes the member's end, or refuses.
     pub(super) fn close_member(&mut self, now: Time, key: ConnKey) {
         if let Some(connection) = self.connections.get_mut(&key) {
             connection.member = false;
@@ -279,7 +279,7 @@ impl Network {
         }
     }
 
-    /// The connection breaks: of what was on its way, at most a piece arrives.
+    /// Breaks the connection: of the bytes on their way, at most a piece arrives.
     pub(super) fn lose(&mut self, now: Time, key: ConnKey) {
         let Some(Connection { way, up, down, .. }) = self.connections.get_mut(&key) else {
             return;
@@ -306,7 +306,7 @@ impl Network {
         self.push_down(now, key, Down::Closed);
     }
 
-    /// The connections that begin or end at this process.
+    /// Returns the connections that begin or end at this process.
     pub(super) fn connections_of(&self, node: NodeId) -> Vec<ConnKey> {
         let concerns = |way: Way| way.from == node || way.to == node;
         let concerned = self.connections.iter().filter(|(_, other)| concerns(other.way));

@@ -26,10 +26,9 @@ pub enum Law {
     TokensGrow,
     /// A leadership that is announced is valid at that moment.
     AnnouncedValid,
-    /// What a host says is held is a valid leadership.
+    /// A leadership that a host calls held is valid.
     HeldIsValid,
-    /// A leader whose candidate was deleted by an operator is not valid for longer than its
-    /// timeout.
+    /// A leader that lost its candidate to an operator is not valid for longer than its timeout.
     EvictionHeard,
     /// No leadership is lost to a lapse while its client's connection and the ensemble are well,
     /// whatever becomes of the client's other candidates.
@@ -103,7 +102,7 @@ pub enum Law {
     Silence,
     /// At most two watches for each nominee on the servers.
     TwoWatches,
-    /// Once everybody has left, the election node is empty.
+    /// Once all clients have left, the election node is empty.
     EmptyInTheEnd,
     /// Time goes on: no two machines keep each other busy.
     Progress,
@@ -162,7 +161,7 @@ impl fmt::Display for Law {
 /// A law that was broken.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
-    /// When.
+    /// The moment of the breach.
     pub at: Time,
     /// Which.
     pub law: Law,
@@ -176,7 +175,7 @@ impl fmt::Display for Violation {
     }
 }
 
-/// What was counted in one run, or in several.
+/// The counts of one run, or of several.
 #[derive(Clone, Debug, Default)]
 pub struct Stats {
     /// Runs.
@@ -185,9 +184,9 @@ pub struct Stats {
     pub events: u64,
     /// Leaders that became valid, one after the other.
     pub elections: u64,
-    /// What became of contenders for locks.
+    /// The fates of contenders for locks.
     pub locks: LockStats,
-    /// What became of uses of barriers, queues and the counter.
+    /// The fates of uses of barriers, queues and the counter.
     pub uses: UseStats,
     /// How elections were operated.
     pub operating: OperatingStats,
@@ -217,7 +216,7 @@ pub struct Stats {
     pub slowest_settling: Duration,
 }
 
-/// What became of contenders for locks.
+/// The fates of contenders for locks.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LockStats {
     /// Times that a contender held a lock alone.
@@ -228,22 +227,22 @@ pub struct LockStats {
     pub together: u64,
     /// Times that a contender held a permit.
     pub permits: u64,
-    /// Those that held a lock after they had waited for it.
+    /// The contenders that held a lock after they had waited for it.
     pub handed_over: u64,
-    /// Those that gave up since the lock was not free, or since their deadline came.
+    /// The contenders that gave up since the lock was not free, or since their deadline came.
     pub gave_up: u64,
-    /// Those that held a lock and lost it.
+    /// The contenders that held a lock and lost it.
     pub lost: u64,
 }
 
-/// What became of uses of barriers, queues and the counter.
+/// The fates of uses of barriers, queues and the counter.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct UseStats {
     /// Waits that ended at a barrier that was set when they began.
     pub passed: u64,
     /// Participants that were inside a double barrier.
     pub inside: u64,
-    /// Those that have left it with all others.
+    /// The participants that have left it with all others.
     pub left: u64,
     /// Items that were taken.
     pub taken: u64,
@@ -253,7 +252,7 @@ pub struct UseStats {
     pub items_unknown: u64,
     /// Changes of the counter.
     pub counted: u64,
-    /// Those of which it is not known.
+    /// The changes with an unknown outcome.
     pub counts_unknown: u64,
     /// Waits at a barrier or for an item that ended once all was well, as soon as they could.
     pub woken: u64,
@@ -340,13 +339,13 @@ impl AddAssign<&Self> for Stats {
     }
 }
 
-/// What came of one run.
+/// The outcome of one run.
 #[derive(Debug)]
 pub struct Outcome {
     /// The first law that was broken; the run ends there.
     pub violation: Option<Violation>,
-    /// What was counted.
+    /// The counts.
     pub stats: Stats,
-    /// What happened, if that was to be recorded.
+    /// The story, if it was to be recorded.
     pub story: Story,
 }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use super::clock::Time;
 
-/// What was sent and has not arrived, each with the moment at which it could.
+/// The messages that were sent and have not arrived, each with the moment at which it could.
 #[derive(Debug)]
 pub(super) struct Pipe<T> {
     queue: VecDeque<(Time, T)>,
@@ -18,19 +18,19 @@ impl<T> Pipe<T> {
         Self { queue: VecDeque::new(), last: Time::ORIGIN, armed: false }
     }
 
-    /// Nothing overtakes what was sent before.
+    /// Sends an item; it overtakes none that was sent before.
     pub(super) fn push(&mut self, arrival: Time, item: T) {
         self.last = self.last.max(arrival);
         self.queue.push_back((self.last, item));
     }
 
-    /// The first, if its moment has come.
+    /// Takes the first item, if its moment has come.
     pub(super) fn pop_due(&mut self, now: Time) -> Option<T> {
         self.due().filter(|due| *due <= now)?;
         self.queue.pop_front().map(|(_, item)| item)
     }
 
-    /// When the first can arrive.
+    /// Returns the time at which the first item can arrive.
     pub(super) fn due(&self) -> Option<Time> {
         self.queue.front().map(|(at, _)| *at)
     }

@@ -26,18 +26,18 @@ use super::uses::Uses;
 pub struct Plan {
     /// The seed.
     pub seed: u64,
-    /// What fails.
+    /// The faults that are drawn.
     pub profile: Profile,
-    /// What evidence the clients' leases rest on.
+    /// The evidence that the clients' leases rest on.
     pub grade: LeaseGrade,
-    /// What happens until [`Plan::calm_at`], in order of time.
+    /// The incidents until [`Plan::calm_at`], in order of time.
     pub incidents: Vec<Incident>,
-    /// When everything is well again.
+    /// The moment from which everything is well again.
     pub calm_at: Time,
     /// How many servers: one on its own, or an ensemble.
     pub(super) servers: u8,
     pub(super) tick: Duration,
-    /// What most clients ask for as a session timeout, and the operator.
+    /// The session timeout that most clients ask for, and the operator.
     pub(super) timeout: Duration,
     pub(super) init_limit: u32,
     pub(super) sync_limit: u32,
@@ -52,17 +52,17 @@ pub struct Plan {
     pub(super) write_waits: Duration,
     /// How often nominees look whether they have missed anything, more or less.
     pub(super) look_every: Duration,
-    /// Where the counters of the election nodes begin.
+    /// The numbers at which the counters of the election nodes begin.
     pub(super) counters: Counters,
-    /// What servers do with a counter that has come to its end.
+    /// The reaction of servers to a counter that has come to its end.
     pub(super) counter_end: CounterEnd,
     /// The longest session timeout that servers grant, in ticks.
     pub(super) most_ticks: u32,
-    /// How long servers take to end a session whose time is over.
+    /// How long servers take to end an expired session.
     pub(super) pace: ExpiryPace,
     /// How members lose what they have to tell of sessions.
     pub(super) touch_loss: TouchLoss,
-    /// What each way between a client and a server takes at least.
+    /// The least time that each way between a client and a server takes.
     pub(super) latency: Duration,
     /// By how much a client's process comes too late at most.
     pub(super) lateness: Duration,
@@ -72,7 +72,7 @@ pub struct Plan {
     pub(super) read_only: ReadOnlyMode,
     /// How clients play rounds of a recipe that none of the published crates knows, if they do.
     pub(super) rounds: Option<Rounds>,
-    /// What was added to what the seed drew, if anything was.
+    /// The addition to the draw of the seed, if any was made.
     pub(super) addition: Option<Addition>,
     /// How clients contend for locks, if they do.
     pub(super) locks: Option<Locks>,
@@ -82,7 +82,7 @@ pub struct Plan {
     pub(super) operating: Option<Operating>,
     /// How often heartbeats come.
     pub(super) heartbeats: HeartbeatPace,
-    /// When leases are kept ready.
+    /// The conditions under which leases are kept ready.
     pub(super) keep_ready: KeepReady,
 }
 
@@ -106,11 +106,11 @@ pub(super) struct Standing {
 }
 
 impl Plan {
-    /// The run of a seed. Its grade is drawn from those that hold under the profile, unless it is
-    /// given. `Contact` is drawn for a server on its own only: in an ensemble it breaks also while
-    /// all members are well, if rarely. A client that was silent for nearly its timeout is answered
-    /// by a follower, and its session expires before that follower's next answer to its leader's
-    /// ping, which tells of the client.
+    /// Draws the run of a seed. Its grade is drawn from those that hold under the profile, unless
+    /// it is given. `Contact` is drawn for a server on its own only: in an ensemble it breaks also
+    /// while all members are well, if rarely. A client that was silent for nearly its timeout is
+    /// answered by a follower, and its session expires before that follower's next answer to its
+    /// leader's ping, which tells of the client.
     pub fn draw(seed: u64, profile: Profile, grade: Option<LeaseGrade>) -> Self {
         let mut rng = fastrand::Rng::with_seed(seed);
         let drawn = rng.choice(profile.grades()).copied().unwrap_or_default();
@@ -169,8 +169,8 @@ impl Plan {
         plan
     }
 
-    /// What callers do to their clients, in some runs. It is drawn from numbers of its own, so that
-    /// the others stay as they are.
+    /// Draws the acts of callers on their clients, in some runs. It draws from numbers of its own,
+    /// so that the others stay as they are.
     fn draw_callers(&mut self) {
         let mut rng = fastrand::Rng::with_seed(self.seed ^ 0x000c_a11e_2500);
         if rng.u8(0..4) == 0 {
@@ -217,7 +217,7 @@ impl Plan {
         }
     }
 
-    /// What sets the servers of a run apart.
+    /// Draws the properties that set the servers of a run apart.
     fn draw_servers(&mut self, rng: &mut fastrand::Rng) {
         if rng.u8(0..16) == 0 {
             self.counters = Counters::Before(rng.i32(0..16));
@@ -283,18 +283,18 @@ impl Plan {
         self.latency * 2 + self.lateness < self.shortest() / 40
     }
 
-    /// The least that a server grants to a client.
+    /// Returns the least that a server grants to a client.
     fn shortest(&self) -> Duration {
         let shortest = self.nominees.iter().map(|standing| standing.timeout).min();
         self.granted(shortest.unwrap_or(self.timeout).min(self.timeout))
     }
 
-    /// What servers grant.
+    /// Returns the timeout that servers grant.
     fn granted(&self, asked: Duration) -> Duration {
         asked.max(self.tick * 2).min(self.tick * 20)
     }
 
-    /// The longest session timeout that a client asks for.
+    /// Returns the longest session timeout that a client asks for.
     pub(super) fn longest(&self) -> Duration {
         let standing = self.nominees.iter().map(|standing| standing.timeout);
         let asked = self.incidents.iter().filter_map(|incident| match incident.what {
@@ -305,10 +305,10 @@ impl Plan {
         self.granted(longest)
     }
 
-    /// How long the election may take until it is settled once everything is well: a session of
-    /// a process that is gone ends a timeout and a tick after a new leader of the ensemble has
-    /// begun to count, which may take `initLimit` and `syncLimit` ticks; a client may find every
-    /// server in turn not serving, and wait between attempts; clocks may be slow.
+    /// Returns how long the election may take until it is settled once everything is well: a
+    /// session of a process that is gone ends a timeout and a tick after a new leader of the
+    /// ensemble has begun to count, which may take `initLimit` and `syncLimit` ticks; a client may
+    /// find every server in turn not serving, and wait between attempts; clocks may be slow.
     pub(super) fn settling_time(&self) -> Duration {
         let election = self.tick * (self.init_limit + self.sync_limit + 2);
         let expiry = self.pace.to_closing + self.pace.to_proposal;
@@ -361,18 +361,19 @@ impl Standing {
     }
 }
 
-/// What servers grant if it is asked for.
+/// Draws a timeout that servers grant as asked for.
 fn draw_timeout(rng: &mut fastrand::Rng, tick: Duration) -> Duration {
     Duration::from_millis(rng.u64(4_000..=10_000)).max(tick * 2).min(tick * 5)
 }
 
-/// What a client asks for that does not do as the others: up to what servers grant, or more.
+/// Draws the timeout of a client that asks for another one than the rest: up to the one that
+/// servers grant, or more.
 pub(super) fn draw_other_timeout(rng: &mut fastrand::Rng, tick: Duration) -> Duration {
     let longest = rng.choice([4, 8, 16, 24]).unwrap_or(4);
     tick * rng.u32(1_500..=longest * 1_000) / 1_000
 }
 
-/// What a story begins with.
+/// The beginning of a story.
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
@@ -399,7 +400,7 @@ impl fmt::Display for Plan {
 }
 
 impl Plan {
-    /// What is not the same in every run.
+    /// Writes the properties that are not the same in every run.
     fn fmt_particulars(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.most_ticks < 20 {
             writeln!(f, "session timeouts of {} ticks at most", self.most_ticks)?;

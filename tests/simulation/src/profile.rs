@@ -5,7 +5,7 @@ use core::str::FromStr;
 
 use zk_session::LeaseGrade;
 
-/// What fails in a run.
+/// The faults of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Profile {
     /// Clients, and the ways between them and the ensemble. The ensemble is healthy.
@@ -20,7 +20,7 @@ impl Profile {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::Clients, Self::Follower, Self::Quorum];
 
-    /// The grades that hold; under `Clients`, `Contact` does with one server.
+    /// Returns the grades that hold; under `Clients`, `Contact` does with one server.
     pub const fn grades(self) -> &'static [LeaseGrade] {
         match self {
             Self::Clients => &[LeaseGrade::Contact, LeaseGrade::Sync, LeaseGrade::Quorum],
@@ -54,7 +54,7 @@ impl fmt::Display for Profile {
     }
 }
 
-/// The grade that is called so on the command line.
+/// Returns the grade that is called so on the command line.
 ///
 /// # Errors
 ///

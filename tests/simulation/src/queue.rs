@@ -9,7 +9,7 @@ use election_core::Access;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Queue(u8);
 
-/// What is queued for.
+/// The thing that a queue is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Kind {
     /// To lead.
@@ -45,12 +45,12 @@ impl Queue {
     pub(super) const ALL: [Self; 7] =
         [Self(0), Self(1), Self(2), Self(3), Self(4), Self::SEMAPHORE, Self::TURNS];
 
-    /// The election of this number, or the one that stands in for it among so many.
+    /// Returns the election of this number, or the one that stands in for it among so many.
     pub(super) fn election(number: u8, of: u8) -> Self {
         Self(number % of.clamp(1, 3))
     }
 
-    /// The lock of this number, or the one that stands in for it.
+    /// Returns the lock of this number, or the one that stands in for it.
     pub(super) fn lock(number: u8) -> Self {
         let [first, second, third] = Self::LOCKS;
         match number % 3 {
@@ -60,7 +60,7 @@ impl Queue {
         }
     }
 
-    /// The queue of this [number](Self::number).
+    /// Returns the queue of this [number](Self::number).
     pub(super) fn numbered(number: u8) -> Self {
         Self::ALL.get(usize::from(number)).copied().unwrap_or(Self::FIRST)
     }
@@ -83,7 +83,7 @@ impl Queue {
         }
     }
 
-    /// The path of the node in which those that queue have their znodes.
+    /// Returns the path of the node in which those that queue have their znodes.
     pub(super) const fn node(self) -> &'static str {
         match self.0 {
             0 => "/election",
@@ -96,7 +96,7 @@ impl Queue {
         }
     }
 
-    /// Where the recipe stands that queues in it.
+    /// Returns the path of the recipe that queues in it.
     pub(super) const fn site(self) -> &'static str {
         match self.kind() {
             Kind::Semaphore | Kind::Turn => "/semaphore",
@@ -104,7 +104,8 @@ impl Queue {
         }
     }
 
-    /// What leaders and exclusive holders write to, under the guard of their znode.
+    /// Returns the znode that leaders and exclusive holders write to, under the guard of their own
+    /// znode.
     pub(super) const fn resource(self) -> &'static str {
         match self.0 {
             0 => "/resource",
@@ -117,14 +118,14 @@ impl Queue {
         }
     }
 
-    /// The path of a child of the node.
+    /// Returns the path of a child of the node.
     pub(super) fn child(self, name: impl fmt::Display) -> String {
         format!("{}/{name}", self.node())
     }
 }
 
 impl Kind {
-    /// What can be asked for.
+    /// Returns the accesses that a contender can ask for.
     pub(super) const fn accesses(self) -> &'static [Access] {
         match self {
             Self::Election | Self::Lock | Self::Semaphore | Self::Turn => &[Access::Exclusive],

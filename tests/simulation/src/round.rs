@@ -21,12 +21,12 @@ pub(super) const NAMES: [&str; 6] = ["anna", "bert", "carl", "dora", "emil", "fr
 pub(super) struct Winners(BTreeMap<Round, usize>);
 
 impl Round {
-    /// The path of its node.
+    /// Returns the path of its node.
     pub(super) fn node(self) -> String {
         format!("/round-{}", self.0)
     }
 
-    /// The path of the sign that lets it begin.
+    /// Returns the path of the sign that lets it begin.
     pub(super) fn sign(self) -> String {
         format!("/round-{}.go", self.0)
     }

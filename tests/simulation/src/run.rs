@@ -10,7 +10,7 @@ use super::story::{Recording, Story};
 use super::world;
 
 thread_local! {
-    /// Where the last panic of this thread began.
+    /// The place where the last panic of this thread began.
     static PLACE: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 

@@ -24,7 +24,7 @@ const FIRST: u64 = 2_500;
 
 type Draw = fn(&mut fastrand::Rng, &Plan) -> What;
 
-/// What clients suffer and do.
+/// The incidents and the acts of clients.
 const OF_CLIENTS: [Draw; 20] = [
     |rng, plan| What::LoseClient(who(rng, plan)),
     |rng, plan| What::ImpairClient(who(rng, plan), heading(rng), Impairment::Held),
@@ -51,7 +51,7 @@ const OF_CLIENTS: [Draw; 20] = [
     |rng, _| What::CreateStranger(rng.u8(..)),
 ];
 
-/// What a follower of the ensemble suffers.
+/// The incidents of a follower of the ensemble.
 const OF_A_FOLLOWER: [Draw; 4] = [
     |rng, _| What::ImpairMember(follower(rng), Others::Chief, Heading::Both, Impairment::Held),
     |rng, _| What::ImpairMember(follower(rng), Others::All, Heading::Both, Impairment::Held),
@@ -59,7 +59,7 @@ const OF_A_FOLLOWER: [Draw; 4] = [
     |rng, _| What::ImpairMember(follower(rng), Others::All, heading(rng), Impairment::Slow),
 ];
 
-/// What the members of the ensemble suffer.
+/// The incidents of the ensemble's members.
 const OF_MEMBERS: [Draw; 10] = [
     |rng, plan| What::ImpairMember(whom(rng, plan), Others::All, heading(rng), Impairment::Held),
     |rng, plan| What::ImpairMember(whom(rng, plan), Others::Chief, heading(rng), Impairment::Held),
@@ -76,8 +76,8 @@ const OF_MEMBERS: [Draw; 10] = [
     |rng, plan| What::PauseMember(whom(rng, plan)),
 ];
 
-/// A schedule for this plan. Each run has but some kinds of incidents, so that some runs have many
-/// of one.
+/// Draws a schedule for this plan. Each run has but some kinds of incidents, so that some runs have
+/// many of one.
 pub(super) fn draw(rng: &mut fastrand::Rng, plan: &Plan) -> Vec<Incident> {
     let mut kinds = some_of(rng, &OF_CLIENTS);
     if plan.profile == Profile::Quorum && plan.servers > 1 {
@@ -115,8 +115,8 @@ pub(super) fn draw(rng: &mut fastrand::Rng, plan: &Plan) -> Vec<Incident> {
     incidents
 }
 
-/// The ensemble's leader keeps its quorum throughout: a follower is given time to come back before
-/// the next one goes.
+/// Draws faults of one follower at a time. The ensemble's leader keeps its quorum throughout: a
+/// follower is given time to come back before the next one goes.
 fn one_follower_at_a_time(rng: &mut fastrand::Rng, plan: &Plan, incidents: &mut Vec<Incident>) {
     let recovery = plan.tick * (plan.sync_limit + 1) + Duration::from_secs(2);
     let mut at = Time::from_millis(FIRST + rng.u64(0..8_000));
@@ -134,12 +134,12 @@ fn one_follower_at_a_time(rng: &mut fastrand::Rng, plan: &Plan, incidents: &mut 
     }
 }
 
-/// Nothing lasts beyond the calm.
+/// Makes an incident, which does not last beyond the calm.
 fn incident(at: Time, lasts: Duration, what: What, plan: &Plan) -> Incident {
     Incident { at, lasts: lasts.min(plan.calm_at.since(at)), what }
 }
 
-/// Of numbers of their own.
+/// Draws broken answers, of numbers of their own.
 pub(super) fn draw_broken_answers(plan: &Plan) -> Vec<Incident> {
     let mut rng = fastrand::Rng::with_seed(plan.seed ^ 0x000b_4ea6_0ff0);
     (0..rng.u8(1..=3))
@@ -156,7 +156,7 @@ fn some_of(rng: &mut fastrand::Rng, kinds: &[Draw]) -> Vec<Draw> {
     kinds.iter().copied().filter(|_| rng.u8(0..4) < share).collect()
 }
 
-/// Anything from an instant to several timeouts, short ones as often as long ones.
+/// Draws a length from an instant to several timeouts, short ones as often as long ones.
 fn lasting(rng: &mut fastrand::Rng) -> Duration {
     let longest = 50_u64 << rng.u8(0..=8);
     Duration::from_millis(rng.u64(longest / 2..=longest))

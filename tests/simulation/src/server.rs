@@ -12,13 +12,13 @@ use super::ensemble::{Member, MemberId, MemberRole, PeerMessage, PeerOutput};
 use super::links::NodeId;
 use super::network::ConnKey;
 
-/// What a process is capable of.
+/// The condition of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Condition {
     Running,
     /// It does nothing, while its clock goes on and its input waits.
     Paused,
-    /// There is none.
+    /// No process runs.
     Down,
 }
 
@@ -110,7 +110,7 @@ impl Host {
         }
     }
 
-    /// The next connection with bytes to send, and whether it is to be closed behind them.
+    /// Returns the next connection with bytes to send, and whether it is to be closed behind them.
     pub(super) fn poll_client(
         &mut self,
         now: Time,
@@ -180,7 +180,7 @@ impl Host {
         timeout.map(|at| self.clock.when(at.elapsed()))
     }
 
-    /// The process is gone, and with it what it had not on disk; the connections are the network's.
+    /// Ends the process, which loses all that it had not on disk; the connections are the network's.
     pub(super) fn crash(&mut self) {
         self.condition = Condition::Down;
         self.keys.clear();
@@ -202,7 +202,8 @@ impl Host {
         }
     }
 
-    /// How many watches the server says that it keeps, asked by a connection of its own.
+    /// Returns the number of watches that the server says that it keeps, asked by a connection of
+    /// its own.
     pub(super) fn watches(&mut self, now: Time) -> usize {
         let now = self.now(now);
         let peer = SocketAddr::from(([127, 0, 0, 1], 4));
@@ -226,7 +227,7 @@ impl Host {
         watches_told(&answer)
     }
 
-    /// What the member is to the others; `None` of a server on its own.
+    /// Returns the member's role among the others; `None` of a server on its own.
     pub(super) fn role(&self) -> Option<MemberRole> {
         match &self.server {
             Server::Alone(_) => None,
@@ -235,7 +236,7 @@ impl Host {
     }
 }
 
-/// Members are numbered from 1.
+/// Returns the number of a member: they are numbered from 1.
 pub(super) fn member_id(node: NodeId) -> MemberId {
     MemberId(u8::try_from(node.0 + 1).unwrap_or(u8::MAX))
 }
@@ -244,7 +245,7 @@ pub(super) fn node_of(member: MemberId) -> NodeId {
     NodeId(usize::from(member.0).saturating_sub(1))
 }
 
-/// The number at the end of what `wchs` answers.
+/// Returns the number at the end of the answer to `wchs`.
 fn watches_told(answer: &[u8]) -> usize {
     let text = String::from_utf8_lossy(answer);
     let number = text.trim_end().rsplit_once(':').map(|(_, number)| number);

@@ -16,7 +16,7 @@ pub struct ServerList {
 }
 
 impl ServerList {
-    /// The processes at the addresses of the list.
+    /// Returns the processes at the addresses of the list.
     pub(super) fn nodes(self, members: usize) -> Vec<NodeId> {
         let in_order = (0..members).map(|place| (place + usize::from(self.first)) % members.max(1));
         let listed = in_order.filter(|member| self.members >> member & 1 == 1);

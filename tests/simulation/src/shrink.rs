@@ -11,7 +11,7 @@ use super::story::Recording;
 /// Runs that a plan may cost.
 const TRIES: u32 = 600;
 
-/// A smaller plan that breaks the same law as this one, which broke it.
+/// Returns a smaller plan that breaks the same law as this one, which broke it.
 pub fn shrink(plan: &Plan, violation: &Violation) -> Plan {
     let mut search = Search { law: violation.law, best: plan.clone(), tries: TRIES };
     loop {

@@ -17,7 +17,7 @@ pub(super) struct Uses {
     pub(super) participants: u32,
 }
 
-/// What a client wants.
+/// A use that a client wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Use {
     Barrier(BarrierTask),
@@ -35,7 +35,7 @@ pub(super) enum WhichQueue {
     Urgent,
 }
 
-/// What is done with the counter. It only grows.
+/// An operation on the counter. It only grows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Count {
     Get,
@@ -54,7 +54,7 @@ pub(super) struct Drawn {
     pub(super) deadline: Option<Duration>,
 }
 
-/// What becomes of an item that is claimed.
+/// The fate of an item that is claimed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Verdict {
     #[default]
@@ -113,7 +113,7 @@ impl Drawn {
         Self { what, dropped_after, deadline }
     }
 
-    /// Once all is well: what waits.
+    /// Draws a use that waits, once all is well.
     pub(super) fn draw_late(rng: &mut fastrand::Rng) -> Self {
         let purpose = if rng.u8(0..3) == 0 { Purpose::Claim } else { Purpose::Take };
         let what = match rng.u8(0..5) {
@@ -125,7 +125,7 @@ impl Drawn {
     }
 }
 
-/// The id of the use of this number of a client: unlike that of any other use of the run.
+/// Returns the id of the use of this number of a client: unlike that of any other use of the run.
 pub(super) fn use_id(client: usize, number: u32) -> NomineeId {
     let mut bytes = [0xcc; 16];
     let client = u8::try_from(client).unwrap_or(u8::MAX);

@@ -49,7 +49,7 @@ use super::server::{Condition, Host, Server, member_id};
 use super::story::{Recording, Story};
 use super::uses::Verdict;
 
-/// What is on the agenda.
+/// An entry of the agenda.
 #[derive(Clone, Copy, Debug)]
 enum Event {
     Deliver(PipeId),
@@ -85,11 +85,11 @@ enum Event {
     Play(Round),
     /// A nominee leaves, in the end.
     Leave(usize),
-    /// Somebody looks whether a phase is over.
+    /// Looks whether a phase is over.
     Look,
 }
 
-/// Whose process a client is.
+/// The user of a client's process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum User {
     Candidate,
@@ -111,24 +111,24 @@ pub(super) struct World<'p> {
     agenda: Agenda<Event>,
     network: Network,
     hosts: Vec<Host>,
-    /// Those that stand for election, and the operator behind them.
+    /// The processes that stand for election, and the operator's behind them.
     processes: Vec<Process>,
     phase: Phase,
-    /// What ends with each incident that lasts.
+    /// The end of each incident that lasts.
     undo: BTreeMap<usize, Vec<Undo>>,
     troubles: Troubles,
-    /// What the operator has forbidden.
+    /// The operations that the operator has forbidden.
     bans: Vec<(Queue, Ban)>,
     /// Elections whose node has no number left.
     exhausted: BTreeSet<Queue>,
     /// Of each queue.
     holders: [Holders; 7],
-    /// Those that are valid after a step.
+    /// The leaderships that are valid after a step.
     valid: Vec<Valid>,
     candidates: Candidates,
     conduct: Conduct,
     roles: Vec<Option<MemberRole>>,
-    /// The most that a member had applied when somebody last looked at the election.
+    /// The last transaction of any member when the election was last looked at.
     applied: Zxid,
     story: Story,
     winners: Winners,
@@ -312,8 +312,8 @@ impl<'p> World<'p> {
         Ok(())
     }
 
-    /// Paused processes count too: theirs is what they would do next. A leader whose candidate was
-    /// deleted by an operator does not: but under `Quorum`, no evidence of its lease can be later
+    /// Checks the leaders. Paused processes count too, with their next act. A leader that lost its
+    /// candidate to an operator does not: but under `Quorum`, no evidence of its lease can be later
     /// than that.
     fn check_leaders(&mut self) -> Result<(), Broken> {
         let (now, candidates) = (self.now, &self.candidates);
@@ -326,7 +326,7 @@ impl<'p> World<'p> {
             }
             for (nominee, token) in process.valid(now) {
                 let evicted_at = candidates.evicted_at(token);
-                // No event tells of a candidate that nobody may read: its nominee has to look.
+                // No event reports a candidate that no client may read: its nominee has to look.
                 let look = if candidates.is_hidden(token) {
                     self.plan.look_every * 2
                 } else {
@@ -367,7 +367,7 @@ impl<'p> World<'p> {
     }
 }
 
-/// What the client of this number is made with.
+/// Returns the settings of the client with this number.
 fn settings(plan: &Plan, number: usize, user: User, seed: u64) -> Settings {
     let standing = plan.nominees.get(number);
     let servers = NonZeroUsize::new(plan.servers.into());
@@ -384,7 +384,7 @@ fn settings(plan: &Plan, number: usize, user: User, seed: u64) -> Settings {
         },
         read_only_servers: match (user, plan.read_only) {
             (User::Candidate, ReadOnlyMode::On) => ReadOnlyServers::Accept,
-            // What an operator does is to be done.
+            // The operator's acts have to be done.
             (User::Candidate, ReadOnlyMode::Off) | (User::Operator, _) => ReadOnlyServers::Refuse,
         },
         most_calls: most_calls(plan, user),
@@ -393,7 +393,7 @@ fn settings(plan: &Plan, number: usize, user: User, seed: u64) -> Settings {
     }
 }
 
-/// How many calls of a user may be in flight.
+/// Returns how many calls of a user may be in flight.
 fn most_calls(plan: &Plan, user: User) -> usize {
     match (user, &plan.calls) {
         (User::Candidate, Some(calls)) => calls.most,
@@ -438,7 +438,7 @@ impl World<'_> {
         self.hosts.get_mut(node.0)
     }
 
-    /// The number of the client whose process this is.
+    /// Returns the number of the client that has this process.
     fn client_of(&self, node: NodeId) -> Option<usize> {
         node.0.checked_sub(self.hosts.len()).filter(|client| *client < self.processes.len())
     }

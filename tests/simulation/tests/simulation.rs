@@ -33,7 +33,7 @@ fn told(seed: u64, profile: Profile, grade: Option<LeaseGrade>) -> Option<String
     Some(format!("{violation}\n{smaller}what happened:\n{story}  {}\n", plan.command()))
 }
 
-/// The first of these seeds that breaks a law under this grade, and which.
+/// Returns the first of these seeds that breaks a law under this grade, and which.
 fn first_broken(profile: Profile, grade: LeaseGrade, mut seeds: Range<u64>) -> Option<(u64, Law)> {
     seeds.find_map(|seed| {
         let plan = Plan::draw(seed, profile, Some(grade));
@@ -91,7 +91,7 @@ fn a_seed_gives_the_same_run_each_time() {
     }
 }
 
-/// What is left of a broken run breaks the same law, with less.
+/// The rest of a broken run breaks the same law, with fewer incidents.
 #[test]
 fn a_broken_run_is_cut_down_to_what_it_takes() {
     let (seed, law) = first_broken(Profile::Follower, LeaseGrade::Contact, 0..200).unwrap();

@@ -1,4 +1,4 @@
-//! What a lock that is free costs to take and to release, on Apache ZooKeeper: this library, kazoo,
+//! The costs of taking and releasing a free lock, on Apache ZooKeeper: this library, kazoo,
 //! Curator, and the floor, in turns. `benches/README.md` says how to run it.
 #![forbid(unsafe_code)]
 
@@ -26,7 +26,7 @@ use raw::{DELETE, GET_CHILDREN, Raw, buffer, children, create, read_frame, reque
 
 const PATH: &str = "/locks";
 
-/// What takes and releases a lock so often.
+/// The contender that takes and releases a lock so often.
 enum Side {
     Raw(Raw),
     Ours(Client),
@@ -92,7 +92,8 @@ fn sides(runtime: &Runtime) -> Result<Vec<(&'static str, Side)>, TestFailure> {
 }
 
 impl Raw {
-    /// What a lock takes: a znode that is created, a list, and the deletion, each after the other.
+    /// Takes and releases a lock by its bare requests: the create, a list, and the deletion, each
+    /// after the other.
     fn lock(&mut self, node: &str) -> io::Result<()> {
         let prefix = format!("{node}/_c_6ba7b810-9dad-11d1-80b4-00c04fd430c8-lock-");
         self.exchange(&create(&prefix, 3))?;
@@ -111,7 +112,7 @@ impl Raw {
 }
 
 impl Side {
-    /// How long so many turns take, one after another.
+    /// Returns how long so many turns take, one after another.
     fn time(&mut self, runtime: &Runtime, turns: u32) -> Result<Duration, TestFailure> {
         let began = Instant::now();
         match self {

@@ -1,7 +1,8 @@
-//! What the suites share beside the kit: processes that take part in elections, locks and recipes.
+//! The parts that the suites share, beside the kit: processes that take part in elections, locks
+//! and recipes.
 //!
 //! - [`nominee`] runs nominees as processes of their own.
-//! - [`contender`] checks that no two processes, of whichever library, held one lock at once.
+//! - [`contender`] checks that no two processes, of any libraries, held one lock at once.
 //!
 //! The rest is in `tests/`, a file or a folder for each suite. `README.md` beside the manifest lists them.
 #![forbid(unsafe_code)]

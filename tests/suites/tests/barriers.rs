@@ -33,7 +33,7 @@ on_both_servers! {
 const BARRIER: &str = "/barriers/barrier";
 const DOUBLE: &str = "/barriers/double";
 
-/// Of a session whose end is waited for.
+/// The timeout of a session that the test lets expire.
 const SHORT: Duration = Duration::from_secs(2);
 
 async fn children(arena: &Arena) -> Result<usize, TestFailure> {

@@ -1,4 +1,4 @@
-//! The harness's two kinds of servers: what a test may rely on, whichever it runs on.
+//! The harness's two kinds of servers: the guarantees to a test that runs on either.
 #![forbid(unsafe_code)]
 
 use core::time::Duration;

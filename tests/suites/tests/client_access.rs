@@ -1,4 +1,4 @@
-//! The client reads and sets access lists, and asks who it is.
+//! The client reads and sets access lists, and asks for its identities.
 #![forbid(unsafe_code)]
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -51,7 +51,7 @@ async fn an_access_list_is_read_and_replaced_by_its_version(server: ServerKind) 
     assert_eq!(error.code(), Some(ErrorCode::BAD_VERSION));
     client.set_acl("/znode", &Acls::read_only(), Version::ANY).await?;
     assert_eq!(client.get_acl("/znode").await?.iter().collect::<Vec<_>>(), [Acl::READ_ONLY]);
-    // Nobody may administer it any more.
+    // No client may administer it any more.
     let error = client.set_acl("/znode", &more, Version::ANY).await.unwrap_err();
     assert_eq!(error.to_string(), "setACL /znode: NoAuth");
 
@@ -78,7 +78,7 @@ async fn a_znode_of_its_creator_is_closed_to_others(server: ServerKind) -> TestR
         assert_eq!(error.code(), Some(ErrorCode::NO_AUTH), "{error}");
     }
 
-    // Who may read sees who has access, and not by what digest.
+    // A client that may read the znode sees the users with access, and not their digests.
     let readable = access.to_acls().world(Permissions::READ);
     bob.set_acl(&path, &readable, access.acl_version()).await?;
     let seen = stranger.get_acl(&path).await?;

@@ -54,13 +54,13 @@ async fn until_connected(client: &Client) -> Result<ConnectionState, TestFailure
     until(client, |state| matches!(state, ConnectionState::Connected { .. })).await
 }
 
-/// An address where nobody listens.
+/// Returns an address where no process listens.
 fn unreachable() -> io::Result<String> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
     Ok(listener.local_addr()?.to_string())
 }
 
-/// Something that accepts connections, answers with `answer`, and closes.
+/// Starts a server that accepts connections, answers with `answer`, and closes.
 fn pretender(answer: &'static [u8]) -> io::Result<String> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
     let address = listener.local_addr()?.to_string();
@@ -118,7 +118,7 @@ async fn the_states_of_a_session_that_expires_come_in_order(server: ServerKind) 
     proxy.refuse();
     proxy.cut();
     until(&client, |state| matches!(state, ConnectionState::Suspended { .. })).await?;
-    // The first attempt of the next session may have failed before anybody looks.
+    // The first attempt of the next session may have failed before the test looks.
     until(&client, |state| {
         matches!(state, ConnectionState::Expired { .. } | ConnectionState::Connecting { .. })
     })

@@ -23,7 +23,7 @@ on_both_servers! {
     a_time_to_live_that_the_server_does_not_allow_costs_nothing;
 }
 
-/// A server whose znodes may have a time to live, and that looks for those that are over.
+/// Starts a server that knows znodes with a time to live, and that looks for those that are over.
 fn with_ttl(server: ServerKind) -> Result<TestServer, TestFailure> {
     let settings = Settings {
         extended_types: ExtendedTypes::Enabled,

@@ -16,7 +16,7 @@ use zk_test_kit::zookeeper::{self, Ensemble, Options, shared};
 /// Of `super:secret`.
 const SUPER_DIGEST: &str = "super:lK75jTNcA+U9vtVEw5vB51mj/w4=";
 
-/// One where members may be changed, by the super user.
+/// Starts an ensemble where the super user may change the members.
 fn changeable() -> Result<Ensemble, TestFailure> {
     let options = Options::new()
         .config_line("reconfigEnabled=true")
@@ -24,8 +24,8 @@ fn changeable() -> Result<Ensemble, TestFailure> {
     Ok(options.start_ensemble()?)
 }
 
-/// A client of ZooKeeper's leader, and the number of a member that does not lead: a leader that
-/// leaves drops its clients.
+/// Returns a client of ZooKeeper's leader, and the number of a member that does not lead: a leader
+/// that leaves drops its clients.
 async fn client(ensemble: &Ensemble, auth: &[u8]) -> Result<(Client, u64), TestFailure> {
     let leader = ensemble.wait_for_leader(SOON)?;
     let address = ensemble.member(leader).connect_string();

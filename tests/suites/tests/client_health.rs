@@ -1,4 +1,4 @@
-//! What clients and nominations say of their health to probes, also while they cannot work.
+//! The health of clients and nominations, as probes read it, also while they cannot work.
 #![forbid(unsafe_code)]
 
 use core::time::Duration;
@@ -44,7 +44,7 @@ fn nomination_health(nomination: &Nomination) -> NominationHealth {
     health
 }
 
-/// A client and a nomination of it that leads, of a runtime with one thread, which then runs `rest`.
+/// Starts a client and a nomination of it that leads, on a runtime with one thread, which then runs `rest`.
 fn leader_elsewhere(
     server: ServerKind,
     rest: impl FnOnce(&tokio::runtime::Runtime) + Send + 'static,

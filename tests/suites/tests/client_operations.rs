@@ -38,7 +38,7 @@ on_both_servers! {
 
 const SESSION: Duration = Duration::from_secs(20);
 
-/// A client whose root is a znode of its own, and the path of that.
+/// Returns a client with a root znode of its own, and the path of that.
 async fn client(server: ServerKind, label: &str) -> Result<(Client, String), TestFailure> {
     let server = server.shared()?;
     let chroot = server.fresh_chroot(label)?;

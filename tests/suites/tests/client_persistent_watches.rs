@@ -45,7 +45,7 @@ async fn next(watch: &mut PersistentWatch) -> Result<WatchUpdate, TestFailure> {
     Ok(update.unwrap_or(Err(WatchLost))?)
 }
 
-/// The next updates, which are to be these changes.
+/// Returns the next updates, which are to be these changes.
 async fn changes<const N: usize>(
     watch: &mut PersistentWatch,
 ) -> Result<[(String, EventType); N], TestFailure> {

@@ -22,9 +22,9 @@ const SESSION: Duration = Duration::from_secs(3);
 /// Older members let a session of the ensemble go on while they serve reads only.
 const SINCE_SESSIONS_OF_ITS_OWN: ServerVersion = ServerVersion::new(3, 7, 0);
 
-/// Members that serve reads without a quorum. That takes sessions which a member makes by itself
-/// (since ZooKeeper 3.7), and those become sessions of the ensemble with their first ephemeral
-/// znode.
+/// Returns the options of members that serve reads without a quorum. That takes sessions which a
+/// member makes by itself (since ZooKeeper 3.7), and those become sessions of the ensemble with
+/// their first ephemeral znode.
 fn options() -> Options {
     Options::new()
         .system_property("readonlymode.enabled", "true")

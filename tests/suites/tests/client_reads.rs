@@ -1,5 +1,5 @@
-//! What the client asks for beside a single znode: its ephemeral znodes, how large a tree is,
-//! several reads at once, and who it is.
+//! The client's reads beside those of a single znode: its ephemeral znodes, the size of a tree,
+//! several reads at once, and its identities.
 #![forbid(unsafe_code)]
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 

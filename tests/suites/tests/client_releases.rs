@@ -1,4 +1,5 @@
-//! What a client can do on a server of an older release, and how it is told where it cannot.
+//! The operations of a client on a server of an older release, and the errors of those that the
+//! server does not know.
 //!
 //! The rest of the suite takes 3.6 for granted; this runs down to 3.4.
 #![forbid(unsafe_code)]

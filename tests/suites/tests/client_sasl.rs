@@ -39,7 +39,7 @@ fn offering() -> Result<&'static Server, &'static StartError> {
     SERVER.get_or_init(|| users().start_server()).as_ref()
 }
 
-/// Serves nobody else.
+/// Returns a server that serves no client without SASL.
 fn demanding() -> Result<&'static Server, &'static StartError> {
     static SERVER: OnceLock<Result<Server, StartError>> = OnceLock::new();
     let start = || users().config_line("sessionRequireClientSASLAuth=true").start_server();
@@ -50,7 +50,7 @@ fn pairs(identities: &[(&str, &str)]) -> Vec<(String, String)> {
     identities.iter().map(|&(scheme, user)| (scheme.to_owned(), user.to_owned())).collect()
 }
 
-/// How the session ended, once it has.
+/// Waits for the end of the session, and returns it.
 async fn end(client: &Client) -> Result<SessionEnd, TestFailure> {
     let mut connection = client.connection_updates();
     let ended = connection.wait_for(|state| matches!(state, ConnectionState::Closed { .. }));
@@ -154,7 +154,7 @@ async fn a_server_without_sasl_is_refused(server: ServerKind) -> TestResult {
     Ok(())
 }
 
-/// Nor is a server believed that keeps whoever failed.
+/// The client trusts no server that keeps a client which failed.
 #[tokio::test]
 async fn a_server_that_keeps_clients_that_failed_is_refused() -> TestResult {
     let server = users().system_property("zookeeper.allowSaslFailedClients", "true");
@@ -167,8 +167,8 @@ async fn a_server_that_keeps_clients_that_failed_is_refused() -> TestResult {
     Ok(())
 }
 
-/// The handshake of a client without SASL is accepted; what ends it is its first request, or its
-/// first ping.
+/// The handshake of a client without SASL is accepted; its first request, or its first ping, ends
+/// it.
 #[tokio::test]
 async fn a_server_that_demands_sasl_ends_a_client_without() -> TestResult {
     let servers = demanding()?.connect_string();

@@ -1,4 +1,4 @@
-//! Clients whose servers are not the same for ever.
+//! Clients with servers that are not the same for ever.
 #![forbid(unsafe_code)]
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -30,7 +30,7 @@ on_both_servers! {
 
 const SESSION: Duration = Duration::from_secs(20);
 
-/// What a source answers, for a test to change.
+/// The answer of a source, for a test to change.
 type Answer = Arc<Mutex<Result<Vec<ServerAddress>, &'static str>>>;
 
 fn addresses(servers: &str) -> Vec<ServerAddress> {
@@ -64,7 +64,8 @@ async fn session(client: &Client) -> Result<SessionId, TestFailure> {
     .await
 }
 
-/// The last failed attempt of a client that has lost its connection, once it is as wanted.
+/// Waits until the last failed attempt of a client without a connection is as wanted, and returns
+/// it.
 async fn failure(
     client: &Client,
     wanted: impl Fn(&ConnectFailure) -> bool,

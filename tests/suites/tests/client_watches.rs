@@ -98,7 +98,7 @@ async fn watches_on_one_znode_share_one_notification(server: ServerKind) -> Test
     Ok(())
 }
 
-/// What happened while the connection was away is told after it (kazoo #116, rust-zookeeper #97).
+/// A change during an outage is reported after it (kazoo #116, rust-zookeeper #97).
 async fn a_change_during_an_outage_fires_after_it(server: ServerKind) -> TestResult {
     let proxy = Proxy::to(server.shared()?.addr())?;
     let client = through(&proxy).await?;

@@ -18,7 +18,7 @@ on_both_servers! {
     access_lists_are_shown_set_and_obeyed;
 }
 
-/// A client whose root is a znode of its own.
+/// Returns a client with a root znode of its own.
 fn connect(server: &TestServer) -> Result<CommandLine, TestFailure> {
     let chroot = server.fresh_chroot("cli")?;
     Ok(CommandLine::connect(&format!("{}{chroot}", server.connect_string()))?)

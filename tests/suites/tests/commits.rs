@@ -1,4 +1,4 @@
-//! Two-phase commits among clients and processes: one decision, whichever of them dies in the middle.
+//! Two-phase commits among clients and processes: one decision, even if any of them dies in the middle.
 #![forbid(unsafe_code)]
 
 use core::pin::pin;
@@ -30,7 +30,7 @@ on_both_servers! {
 /// That of the example, too.
 const TX: &str = "/examples/two-phase-commit/transfer";
 
-/// Of a session whose end is waited for.
+/// The timeout of a session that the test lets expire.
 const SHORT: Duration = Duration::from_secs(2);
 
 /// How the sites learn the decision.
@@ -133,7 +133,7 @@ async fn a_site_that_is_cut_off_before_its_vote_aborts(server: ServerKind) -> Te
     is_left_empty(&arena).await
 }
 
-/// A process that takes part for a site, and has said so much.
+/// Starts a process that takes part for a site, and waits until it says so.
 async fn site(arena: &Arena, seconds: &str, says: &[&str]) -> Result<Child, TestFailure> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_two-phase-commit"));
     command.args([&arena.servers(), "a", seconds]).stdin(Stdio::null());
@@ -204,7 +204,8 @@ async fn a_coordinator_that_is_cut_off_is_replaced(server: ServerKind) -> TestRe
     is_left_empty(&arena).await
 }
 
-/// Each transaction in turn: what was begun, who is there, the vote, the decision, its end.
+/// Loses the reply of each transaction in turn: the beginning, the joins, the vote, the decision,
+/// the end.
 async fn replies_that_are_lost_change_no_decision(server: ServerKind) -> TestResult {
     let arena = Arena::new(server, "commits").await?;
     let proxy = Proxy::to(server.shared()?.addr())?;

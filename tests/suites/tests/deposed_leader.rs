@@ -1,5 +1,5 @@
-//! What a client makes of a deposed leader: a member that ZooKeeper's other two have left, that does
-//! not know it yet, and that answers `sync` and lists without asking anybody.
+//! A client's conduct at a deposed leader: a member that ZooKeeper's other two have left, that does
+//! not know it yet, and that answers `sync` and lists without asking another member.
 //!
 //! The client's creation was done by the new leader, and the reply was lost.
 #![forbid(unsafe_code)]
@@ -190,7 +190,7 @@ async fn who_deletes_its_ephemerals_there_leaves_none() -> TestResult {
     panic!("the deposed leader never took the client, in {TRIES} tries");
 }
 
-/// Until it succeeds.
+/// Deletes the session's ephemeral znodes; tries until it succeeds.
 async fn delete_ephemerals(client: Client) -> Result<Vec<String>, Error> {
     let mut connection = client.connection_updates();
     loop {

@@ -1,4 +1,4 @@
-//! Leaders whose connection is busy with other things.
+//! Leaders on a connection that is busy with other things.
 #![forbid(unsafe_code)]
 
 use core::time::Duration;
@@ -26,7 +26,7 @@ const LONG: Duration = Duration::from_secs(20);
 
 const OTHER: &str = "/other-election";
 
-/// The work is done, and the leadership was never lost.
+/// Does the work, and asserts that the leadership was never lost.
 async fn leading<T>(
     leadership: &Leadership,
     work: impl Future<Output = Result<T, TestFailure>>,
@@ -51,7 +51,7 @@ async fn a_leader_keeps_its_lease_beside_a_hundred_mebibytes_of_replies() -> Tes
     }
     let mut nomination = client.election(ELECTION).nominate()?;
     let leadership = leads(&mut nomination).await?;
-    // What was proved before they came has run out by then.
+    // By then, the proof that came before the reads has run out.
     let end = Instant::now() + LONG;
     leading(&leadership, async {
         while Instant::now() < end {

@@ -20,10 +20,11 @@ on_both_servers! {
 
 const DELETE: FrameKind = FrameKind::Request(Opcode::DELETE);
 
-/// Longer than anybody waits here: no session's end clears anything up.
+/// Longer than any test waits here: no session's end clears anything up.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Makes an election node in which everybody may create and delete, and only this client may read.
+/// Makes an election node in which every client may create and delete, and only this client may
+/// read.
 async fn unreadable_election(arena: &Arena) -> Result<Client, TestFailure> {
     let reader = Client::builder(&arena.servers()).auth("digest", b"reader:secret");
     let reader = reader.session_timeout(LASTING).connect_timeout(SOON).connect().await?;

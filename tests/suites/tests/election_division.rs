@@ -1,5 +1,5 @@
-//! Elections on an ensemble whose network is divided, with a leader on the wrong side: what each
-//! grade of the lease holds under.
+//! Elections on an ensemble with a divided network, and a leader on the wrong side: the divisions
+//! that each grade of the lease withstands.
 //!
 //! The leader's client reaches its server all the time, and its heir's client the other two.
 #![forbid(unsafe_code)]
@@ -53,7 +53,7 @@ const LONG_FORM: [(Division, LeaseGrade, usize); 13] = [
 /// election and the timeout; a busy machine may need a second election.
 const PATIENCE: Duration = Duration::from_secs(90);
 
-/// Where the leader's client is, and what becomes of that server.
+/// The server of the leader's client, and its fate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Division {
     /// A follower is cut off.
@@ -64,7 +64,7 @@ enum Division {
     DesertedLeader,
 }
 
-/// What was seen of two leaders, the earlier and the later one.
+/// Whether two leaders, the earlier and the later one, overlapped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Outcome {
     /// So long after the earlier one was last seen valid, the later one was first.
@@ -149,7 +149,7 @@ impl<'a> Scene<'a> {
         let together = [Claim::ask("new", &successor), Claim::ask("old", &self.leadership)];
         assert!(together[0].is_some(), "the heir leads");
         if grade == LeaseGrade::Contact && division.leaves_the_client_alone() {
-            // It is the member that is cut off, and not the client. What waits for the others, as
+            // The member is cut off, and not the client. A request that waits for the others, as
             // heartbeats do, holds up the answers to pings too, so this client alone is not misled.
             let connection = self.old.connection_updates().latest();
             assert!(matches!(connection, ConnectionState::Connected { .. }), "{connection:?}");
@@ -218,7 +218,7 @@ fn ensemble() -> Result<LinkedEnsemble, TestFailure> {
     Ok(Options::new().sync_limit(SYNC_LIMIT).start_linked_ensemble()?)
 }
 
-/// One division. A machine so busy that the lease lapses before it begins gets another try.
+/// Runs one division. A machine so busy that the lease lapses before it begins gets another try.
 async fn run(
     ensemble: &LinkedEnsemble,
     division: Division,
@@ -264,7 +264,8 @@ async fn a_leader_on_a_follower_that_is_cut_off_stops_before_its_heir_starts() -
     Ok(())
 }
 
-/// What the test above guards against is there: with a lease that rests on pings there are two.
+/// The test above guards against something real: with a lease that rests on pings two nominees
+/// lead.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn by_contact_alone_there_are_two_leaders_then() -> TestResult {
     let _alone = ALONE.lock().await;

@@ -28,7 +28,7 @@ on_both_servers! {
     a_leadership_is_handed_over_past_others;
 }
 
-/// Those that hear of their deletion ask at once: this is for a busy machine.
+/// The nominees that hear of their deletion ask at once: this is for a busy machine.
 const QUIET: Duration = Duration::from_secs(2);
 /// A follower that is not the heir hears of its deletion by its predecessor's, or by a look.
 const LOOKS: Duration = Duration::from_secs(3);
@@ -184,7 +184,7 @@ async fn a_latch_of_another_library_is_before_the_sign_in_its_order(
     Ok(())
 }
 
-/// Those between hear of it at their next look.
+/// The nominees between hear of it at their next look.
 async fn a_leadership_is_handed_over_past_others(server: ServerKind) -> TestResult {
     let arena = Arena::new(server, "handed").await?;
     let mut nominations = Vec::new();

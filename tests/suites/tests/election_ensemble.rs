@@ -41,7 +41,7 @@ impl Bench {
         ways.map(|(_, proxy)| proxy.connect_string()).join(",")
     }
 
-    /// The member that the client is connected to.
+    /// Returns the member that the client is connected to.
     fn connected(&self) -> Option<Member> {
         let mut ways = self.ways.iter();
         ways.find_map(|(member, proxy)| (!proxy.connections().is_empty()).then_some(*member))
@@ -145,7 +145,7 @@ async fn a_follower_that_comes_back_elsewhere_finds_its_predecessor_gone() -> Te
 }
 
 /// A leader confirms by way of any member, and of none once there is no quorum: it has not lost its
-/// leadership then, but nobody vouches for it.
+/// leadership then, but no member vouches for it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn confirming_takes_a_quorum() -> TestResult {
     // No lease is to end while this runs.

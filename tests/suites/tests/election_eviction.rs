@@ -1,4 +1,4 @@
-//! Candidates that somebody else deletes or writes, election nodes with other things in them, and
+//! Candidates that another client deletes or writes, election nodes with other things in them, and
 //! election nodes that are deleted under their nominees.
 #![forbid(unsafe_code)]
 #![expect(clippy::indexing_slicing, reason = "a test fails by panicking")]
@@ -36,7 +36,7 @@ on_both_servers! {
 /// A follower that is not the heir hears of its eviction by its first look at latest.
 const LOOKS: Duration = Duration::from_secs(2);
 
-/// Nominees that stand one after another, each on a session of its own.
+/// Starts nominees that stand one after another, each on a session of its own.
 async fn queue(
     arena: &Arena,
     on_loss: OnLoss,
@@ -133,7 +133,7 @@ async fn an_evicted_follower_ends_if_it_is_to(server: ServerKind) -> TestResult 
     Ok(())
 }
 
-/// Requests that neither keep the session alive nor prove the heir's lease.
+/// Returns the requests that neither keep the session alive nor prove the heir's lease.
 fn work(counters: &Counters) -> u64 {
     let keeping = [Opcode::PING, Opcode::MULTI, Opcode::SYNC];
     counters.all_requests() - keeping.map(|opcode| counters.requests(opcode)).iter().sum::<u64>()
@@ -174,8 +174,8 @@ async fn written_data_changes_nothing_but_the_watch(server: ServerKind) -> TestR
     Ok(())
 }
 
-/// Whatever else is in the election node is nobody's predecessor, be it older, ephemeral, or
-/// numbered; but for what may be a participant of another format.
+/// Another znode in the election node is no nominee's predecessor, be it older, ephemeral, or
+/// numbered; but for one that may be a participant of another format.
 async fn what_is_no_candidate_is_ignored(server: ServerKind) -> TestResult {
     let arena = Arena::new(server, "foreign").await?;
     arena.create_election_node().await?;
@@ -199,7 +199,7 @@ async fn what_is_no_candidate_is_ignored(server: ServerKind) -> TestResult {
     Ok(())
 }
 
-/// One that does not see this library's candidates would lead beside them.
+/// A participant that does not see this library's candidates would lead beside them.
 async fn a_participant_of_another_format_is_waited_for(server: ServerKind) -> TestResult {
     let arena = Arena::new(server, "mixed").await?;
     arena.create_election_node().await?;

@@ -52,7 +52,7 @@ impl Bench {
         Ok(Self { arena, proxy, client })
     }
 
-    /// A leader behind the proxy, and its heir beside it.
+    /// Starts a leader behind the proxy, and its heir beside it.
     async fn leader_and_heir(&self) -> Result<(Nomination, Leadership, Nomination), TestFailure> {
         let mut leader = self.client.election(ELECTION).nominate()?;
         let leadership = leads(&mut leader).await?;
@@ -62,7 +62,7 @@ impl Bench {
     }
 }
 
-/// The session that every candidate znode of the nomination belongs to, if there is just one.
+/// Returns the session of all candidates of the nomination, if there is just one.
 async fn only_candidate(arena: &Arena, nomination: &Nomination) -> Result<SessionId, TestFailure> {
     let candidates = arena.candidates().await?;
     let mut own = candidates.iter().filter(|one| nomination.id().owns(one.name.as_str()));

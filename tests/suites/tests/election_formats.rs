@@ -1,5 +1,5 @@
-//! Nominations in the formats of other libraries, whose create is cut off before it, behind it, and
-//! instead of its reply; and beside a participant of another format.
+//! Nominations in the formats of other libraries, with a create that is cut off before it, behind
+//! it, and instead of its reply; and beside a participant of another format.
 #![forbid(unsafe_code)]
 
 use core::time::Duration;

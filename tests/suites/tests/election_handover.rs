@@ -30,7 +30,7 @@ on_both_servers! {
     resigning_from_what_was_lost_says_so;
 }
 
-/// Nominees that stand one after another, so that their order is known.
+/// Starts nominees that stand one after another, so that their order is known.
 async fn queue<const N: usize>(arena: &Arena) -> Result<[Nomination; N], TestFailure> {
     let client = arena.client().await?;
     let mut nominations = Vec::new();
@@ -42,7 +42,7 @@ async fn queue<const N: usize>(arena: &Arena) -> Result<[Nomination; N], TestFai
     Ok(nominations.try_into().expect("as many as were made"))
 }
 
-/// What a lone nominee is told, and what is on the server meanwhile and afterwards.
+/// The notices to a lone nominee, and the znodes on the server meanwhile and afterwards.
 async fn a_lone_nominee_leads_until_it_resigns(server: ServerKind) -> TestResult {
     let arena = Arena::new(server, "lone").await?;
     let client = arena.client().await?;
@@ -288,7 +288,7 @@ async fn the_last_nomination_takes_the_session_along(server: ServerKind) -> Test
     Ok(())
 }
 
-/// What has ended for another reason does not claim to have resigned (etcd #22123).
+/// A leadership that has ended for another reason does not claim to have resigned (etcd #22123).
 async fn resigning_from_what_was_lost_says_so(server: ServerKind) -> TestResult {
     let arena = Arena::new(server, "lost").await?;
     let client = arena.client().await?;

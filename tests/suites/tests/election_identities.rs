@@ -1,4 +1,4 @@
-//! Elections whose znodes are for users alone.
+//! Elections with znodes that are for users alone.
 #![forbid(unsafe_code)]
 
 use election_tokio::{Acls, Client, Role};
@@ -53,7 +53,7 @@ async fn an_election_among_users_survives_reconnects(server: ServerKind) -> Test
         assert_eq!(token.await?, leadership.token());
         follows_this(&heir, leadership.candidate()).await?;
     }
-    // What it tells others is no more open to everybody than what it stands by.
+    // The acknowledgement is no more open to others than the candidate.
     soon("the leader acknowledges", leadership.acknowledge(b"")).await??;
     let candidate = format!("{ELECTION}/{}", leadership.candidate());
     let of_candidate = second.get_acl(&candidate).await?;

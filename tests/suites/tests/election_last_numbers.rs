@@ -22,7 +22,7 @@ async fn bench(next: i32) -> Result<(Server, Client), TestFailure> {
     Ok((server, client))
 }
 
-/// A nominee with an id whose bytes are all this one.
+/// Starts a nominee with an id of which all bytes are this one.
 fn nominee(client: &Client, byte: u8) -> Result<Nomination, TestFailure> {
     Ok(client.election(ELECTION).take_over(NomineeId::from_bytes([byte; 16]))?)
 }

@@ -28,7 +28,7 @@ on_both_servers! {
 
 const TIMEOUT: Duration = Duration::from_secs(6);
 
-/// How often everybody is to have shown that it lives.
+/// How often each nominee is to have shown that it lives.
 const TIMES: u64 = 6;
 
 /// The leader and the one that knows itself to be next, and two that are neither.
@@ -83,7 +83,7 @@ struct Frames {
     checks: u64,
 }
 
-/// What a nominee has sent and received.
+/// The frames that a nominee has sent and received.
 #[derive(Debug)]
 struct Exchanged {
     requests: Frames,
@@ -91,7 +91,8 @@ struct Exchanged {
 }
 
 impl Exchanged {
-    /// No frames but these, and no bytes but theirs.
+    /// Returns the exchange between two counts; asserts that it has no frames but these, and no
+    /// bytes but theirs.
     fn between(before: &Counters, after: &Counters, path: u64) -> Self {
         let requests = |opcode| after.requests(opcode) - before.requests(opcode);
         let replies = |opcode| after.replies(opcode) - before.replies(opcode);
@@ -114,8 +115,8 @@ impl Frames {
     }
 }
 
-/// What each of a queue exchanges until everybody has done so [`TIMES`] times; none of
-/// them more often than three times in a session timeout.
+/// Returns the exchanges of each nominee of a queue, once each has made [`TIMES`] of them; none
+/// made one more often than three times in a session timeout.
 async fn exchanged(
     server: ServerKind,
     label: &str,
@@ -154,7 +155,8 @@ async fn exchanged(
     Ok(exchanged)
 }
 
-/// Two for each ping that they take the place of, and nothing that a quorum commits.
+/// Asserts two `sync`s for each ping that they take the place of, and nothing that a quorum
+/// commits.
 fn assert_only_syncs(Exchanged { requests, replies }: &Exchanged) {
     for frames in [requests, replies] {
         assert_eq!((frames.pings, frames.checks), (0, 0));
@@ -190,7 +192,7 @@ async fn a_lease_of_grade_sync_costs_two_syncs(server: ServerKind) -> TestResult
     Ok(())
 }
 
-/// What any session costs.
+/// The same as any session costs.
 async fn a_lease_of_grade_contact_costs_a_ping(server: ServerKind) -> TestResult {
     let exchanged = exchanged(server, "contact", LeaseGrade::Contact, |_| 0).await?;
     exchanged.iter().for_each(assert_only_pings);

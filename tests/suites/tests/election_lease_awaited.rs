@@ -1,4 +1,4 @@
-//! A link that is too slow for a lease: the nominee whose turn it is says what it waits for.
+//! A link that is too slow for a lease: the nominee that is next says what it waits for.
 #![forbid(unsafe_code)]
 
 use core::time::Duration;

@@ -25,8 +25,8 @@ static ALONE: Mutex<()> = Mutex::const_new(());
 /// Long enough for a machine under load; no session is to expire here.
 const TIMEOUT: core::time::Duration = core::time::Duration::from_secs(30);
 
-/// The nominations in the order of the queue, once each has its place: the first leads, each other
-/// one follows the one before it.
+/// Returns the nominations in the order of the queue, once each has its place: the first leads,
+/// each other one follows the one before it.
 async fn in_order(
     nominations: Vec<Nomination>,
 ) -> Result<Vec<(CandidateName, Nomination)>, TestFailure> {

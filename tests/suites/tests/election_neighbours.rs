@@ -59,7 +59,7 @@ impl Leader {
     }
 }
 
-/// Whichever of the two the heartbeats check: each is evicted in turn.
+/// The heartbeats may check either of the two: each is evicted in turn.
 async fn an_eviction_that_a_heartbeat_meets_costs_the_other_election_nothing(
     server: ServerKind,
 ) -> TestResult {

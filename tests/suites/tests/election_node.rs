@@ -205,7 +205,7 @@ async fn a_reconnected_nominee_is_who_it_was(server: ServerKind) -> TestResult {
     Ok(())
 }
 
-/// A chroot that does not exist is not made: it is somebody else's, or mistyped.
+/// The client does not make a chroot that does not exist: it is another user's, or mistyped.
 async fn a_chroot_that_does_not_exist_ends_the_nomination(server: ServerKind) -> TestResult {
     let arena = Arena::new(server, "chroot").await?;
     let client = connect(&format!("{}/mistyped", arena.servers()), Duration::from_secs(10)).await?;

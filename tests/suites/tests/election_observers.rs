@@ -29,7 +29,7 @@ async fn sees(observer: &mut Observer, token: Token) -> Result<ObservedLeader, T
     Ok(observation.leader().cloned().expect("it has a leader"))
 }
 
-/// In each format, also in those whose names recur.
+/// In each format, also in those with names that recur.
 async fn observers_see_one_leader_after_another(server: ServerKind) -> TestResult {
     for format in [Format::curator_latch(), Format::leader_election_support()] {
         let arena = Arena::new(server, "one-after-another").await?;

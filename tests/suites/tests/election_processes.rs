@@ -98,8 +98,8 @@ fn names(tenures: &[Tenure]) -> Vec<&str> {
     names.collect()
 }
 
-/// Four processes; whichever leads is killed, and the next one takes over once the session has
-/// expired, until none is left.
+/// Four processes; each leader is killed, and the next one takes over once the session has expired,
+/// until none is left.
 fn when_the_leader_is_killed_the_next_process_leads(server: ServerKind) -> TestResult {
     let bench = Bench::new(server, "killed")?;
     let mut nominees = bench.queue(&["1", "2", "3", "4"], SHORT)?;
@@ -216,9 +216,8 @@ fn a_leader_that_was_paused_never_claims_the_lead_that_it_lost(server: ServerKin
     Ok(())
 }
 
-/// A leader is paused with a write in its hands, and another one leads before it goes on. What it
-/// then writes under the guard of its leadership is not applied; what a present leader writes is
-/// (KAFKA-6082).
+/// A leader is paused with a write in its hands, and another one leads before it goes on. Its write
+/// under the guard of its leadership is not applied; that of a present leader is (KAFKA-6082).
 fn what_a_former_leader_writes_is_not_applied(server: ServerKind) -> TestResult {
     let bench = Bench::new(server, "zombie")?;
     let mut nominees = bench.queue(&["former", "present"], SHORT)?;

@@ -18,12 +18,12 @@ on_both_servers! {
     a_nominee_that_comes_late_leads_at_once;
 }
 
-/// What a lease takes that is not ready is a twelfth of this at least. That much time is left for a
-/// busy machine.
+/// A lease that is not ready takes a twelfth of this at least. That much time is left for a busy
+/// machine.
 const TIMEOUT: Duration = Duration::from_secs(12);
 
-/// Nine nominees, whose sessions are older than their timeout. Each is promoted by an event, and none
-/// but the second knew that it was next.
+/// Nine nominees, with sessions that are older than their timeout. Each is promoted by an event, and none but the
+/// second knew that it was next.
 async fn leaders_that_resign_in_turn_are_followed_at_once(server: ServerKind) -> TestResult {
     let arena = Arena::new(server, "in-turn").await?;
     let mut queue: Vec<(Client, Nomination)> = Vec::new();

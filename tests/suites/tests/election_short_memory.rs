@@ -26,10 +26,10 @@ use zk_test_kit::zookeeper::{Ensemble, Member, Options, Server};
 /// One at a time: servers are heavy.
 static ALONE: Mutex<()> = Mutex::const_new(());
 
-/// What the session is created with, and what the servers remember.
+/// The timeout that the session is created with, and that the servers remember.
 const FIRST: Duration = Duration::from_secs(3);
 
-/// What the session is granted later.
+/// The timeout that the session is granted later.
 const LATER: Duration = Duration::from_secs(20);
 
 /// How long the heir may take: a start or an election among servers, and the timeout.
@@ -86,8 +86,8 @@ fn builder(way: &Proxy) -> ClientBuilder {
     Client::builder(&way.connect_string()).connect_timeout(SOON)
 }
 
-/// A session that was created with the shorter timeout, gone over to another client that asks for
-/// the longer one.
+/// Returns a session that was created with the shorter timeout, and handed over to another client
+/// that asks for the longer one.
 async fn handed_over(way: &Proxy) -> Result<Client, TestFailure> {
     for _ in 0..TRIES {
         let first = builder(way).session_timeout(FIRST).connect().await?;

@@ -1,4 +1,5 @@
-//! What elections cost the servers: who is woken, who asks what, and the silence in between.
+//! The costs of elections for the servers: the clients that are woken, their requests, and the
+//! silence in between.
 #![forbid(unsafe_code)]
 #![expect(clippy::indexing_slicing, reason = "a test fails by panicking")]
 
@@ -86,7 +87,7 @@ impl Member {
     }
 }
 
-/// What a client has sent, and heard without having asked.
+/// The requests of a client, and the notifications that it has heard.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Traffic {
     pings: u64,
@@ -123,12 +124,12 @@ impl Traffic {
         self.pings + self.heartbeats + self.syncs + self.work()
     }
 
-    /// What is neither keeping the session alive, nor proving the lease, nor settling.
+    /// Returns the requests that neither keep the session alive, nor prove the lease, nor settle.
     const fn work(&self) -> u64 {
         self.lists + self.reads + self.deletes + self.others
     }
 
-    /// One `sync`, beside those that keep the lease.
+    /// Whether one `sync` has come, beside those that keep the lease.
     const fn has_settled(&self) -> bool {
         self.syncs >= 1
     }
@@ -201,9 +202,9 @@ async fn the_leader_and_the_next_one_commit_and_others_sync(server: ServerKind) 
 }
 
 impl Queue {
-    /// Of the first of the queue, after the one before it has gone: it was woken, and leads. It
-    /// looks once (`looks`), at a list and at its own candidate, unless it knew that it was next. No
-    /// other client hears anything, or does anything but to settle.
+    /// Asserts that the first of the queue was woken, after the one before it has gone, and leads. It looks once
+    /// (`looks`), at a list and at its own candidate, unless it knew that it was next. No other client hears
+    /// anything, or does anything but to settle.
     fn assert_the_first_leads(&self, before: &[Traffic], looks: u64) {
         let sent = since(before, &self.traffic());
         let (first, rest) = sent.split_first().expect("the first");
@@ -243,7 +244,7 @@ async fn a_resignation_wakes_the_successor_alone(server: ServerKind) -> TestResu
     Ok(())
 }
 
-/// The same for a leader whose session ends.
+/// The same for a leader at the end of its session.
 async fn the_end_of_a_session_wakes_the_successor_alone(server: ServerKind) -> TestResult {
     let mut queue = Queue::new(server, "closing", 6, LASTING).await?;
     queue.settle().await?;
@@ -266,7 +267,7 @@ async fn the_end_of_a_session_wakes_the_successor_alone(server: ServerKind) -> T
 }
 
 /// A follower in the middle withdraws: the one behind it is woken and looks once, at a list and at
-/// its new predecessor; nobody else does anything.
+/// its new predecessor; no other client does anything.
 async fn a_withdrawal_wakes_the_one_behind_alone(server: ServerKind) -> TestResult {
     let mut queue = Queue::new(server, "middle", 7, LASTING).await?;
     queue.settle().await?;

@@ -37,7 +37,7 @@ on_both_servers! {
     answers_that_are_lost_do_not_disturb_them;
 }
 
-/// What an example says, with these arguments.
+/// Returns the output of an example, with these arguments.
 async fn said(example: &str, arguments: &[&str]) -> Result<String, TestFailure> {
     let mut command = Command::new(example);
     command.args(arguments).stdin(Stdio::null()).kill_on_drop(true);
@@ -48,14 +48,14 @@ async fn said(example: &str, arguments: &[&str]) -> Result<String, TestFailure> 
     Ok(said)
 }
 
-/// On a server, below a path of its own that is left as it was.
+/// Runs an example on a server, below a path of its own that is left as it was; returns its output.
 async fn said_on(example: &str, server: ServerKind) -> Result<String, TestFailure> {
     let server = server.shared()?;
     let chroot = server.fresh_chroot("examples")?;
     said(example, &[&format!("{}{chroot}", server.connect_string())]).await
 }
 
-/// These lines are there, in this order; others may be in between.
+/// Asserts that these lines are there, in this order; others may be in between.
 fn in_order(said: &str, lines: &[&str]) {
     let mut rest = said.lines();
     for line in lines {
@@ -162,7 +162,7 @@ async fn sites_commit_together(server: ServerKind) -> TestResult {
     Ok(())
 }
 
-/// A watch or a value whose answer was lost is asked for again; an instance that may have been
+/// An example asks again for a watch or a value after a lost answer; an instance that may have been
 /// registered looks first.
 async fn answers_that_are_lost_do_not_disturb_them(server: ServerKind) -> TestResult {
     let limit = "the limit is 20";

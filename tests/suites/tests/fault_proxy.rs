@@ -254,7 +254,7 @@ fn a_cut_before_the_third_create_lets_two_be_done() -> TestResult {
     Ok(())
 }
 
-/// The one that a client cannot tell from the one before.
+/// The cut that a client cannot tell from the one before.
 #[test]
 fn a_cut_instead_of_a_reply_leaves_the_request_done() -> TestResult {
     let mut bench = Bench::set_up()?;

@@ -1,4 +1,5 @@
-//! What locks cost the servers: requests of each operation, and who is woken by a release.
+//! The costs of locks for the servers: requests of each operation, and the clients that a release
+//! wakes.
 #![forbid(unsafe_code)]
 
 use core::future::Future;
@@ -36,14 +37,14 @@ struct Actor {
 
 type Waiting = Pin<Box<dyn Future<Output = Result<LockGuard, LockError>> + Send>>;
 
-/// What a client has sent but for its session, and heard without having asked.
+/// The requests of a client but for its session, and the notifications that it has heard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Traffic {
     creates: u64,
     lists: u64,
     reads: u64,
     deletes: u64,
-    /// What is none of the above and no proof of the lease.
+    /// None of the above, and no proof of the lease.
     others: u64,
     events: u64,
 }
@@ -87,7 +88,7 @@ async fn is_pending(waiting: &mut Waiting) -> bool {
 }
 
 impl Actor {
-    /// Everything that was asked for was answered, and heard.
+    /// Waits until every request was answered, and every answer heard; returns the traffic.
     async fn settled(&self) -> Result<Traffic, TestFailure> {
         self.client.sync(LOCK).await?;
         Ok(Traffic::of(&self.proxy.counters()))

@@ -31,7 +31,7 @@ on_both_servers! {
 
 const LOCK: &str = "/locks/lock";
 
-/// Of a session whose end is waited for.
+/// The timeout of a session that the test lets expire.
 const SHORT: Duration = Duration::from_secs(2);
 
 async fn children(arena: &Arena) -> Result<usize, TestFailure> {
@@ -47,7 +47,7 @@ async fn is_left_empty(arena: &Arena) -> TestResult {
     Ok(eventually_async(SOON, "nothing is left of the lock", is_empty).await?)
 }
 
-/// What a holder finds that no other may share with it.
+/// The counts by which a holder finds that another one shares the lock wrongly.
 #[derive(Debug, Default)]
 struct Ledger {
     writers: AtomicU32,
@@ -157,7 +157,7 @@ async fn a_lock_that_is_not_free_is_given_up_in_time(server: ServerKind) -> Test
     is_left_empty(&arena).await
 }
 
-/// A process that holds the lock, and has said so.
+/// Starts a process that holds the lock, and waits until it says so.
 async fn holder(arena: &Arena, name: &str) -> Result<Child, TestFailure> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_lock"));
     command.args([&arena.servers(), name, "600"]).stdin(Stdio::null());

@@ -18,7 +18,7 @@ on_both_servers! {
 
 const LOCK: &str = "/locks/lock";
 
-/// The holder, as an asker sees it.
+/// Returns the holder, as an asker sees it.
 async fn first(lock: &Lock) -> Result<Contender, TestFailure> {
     Ok(lock.contenders().await?.into_iter().next().expect("a contender"))
 }

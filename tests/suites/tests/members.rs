@@ -38,7 +38,7 @@ const GROUP: &str = "/app/workers";
 const CONFIG: &str = "/app/config";
 const NAMES: &str = "/app/names";
 
-/// Of a session whose end is waited for.
+/// The timeout of a session that the test lets expire.
 const SHORT: Duration = Duration::from_secs(2);
 
 fn unexpected(what: &'static str) -> TestFailure {
@@ -52,7 +52,7 @@ async fn view(watch: &mut GroupWatch) -> Result<GroupView, TestFailure> {
     }
 }
 
-/// The view in which these are the members.
+/// Waits for the view with these members, and returns it.
 async fn view_of(watch: &mut GroupWatch, names: &[&str]) -> Result<GroupView, TestFailure> {
     loop {
         let view = view(watch).await?;
@@ -131,7 +131,7 @@ async fn a_member_that_is_cut_off_joins_again_and_its_watch_goes_on(
     view_of(&mut watch, &["a"]).await?;
     let other = soon("it joins", arena.admin.group(GROUP).join_as("b", "1")).await??;
     view_of(&mut watch, &["a", "b"]).await?;
-    // What happens meanwhile is seen afterwards.
+    // Changes meanwhile show afterwards.
     proxy.refuse();
     proxy.cut();
     soon("it is written", other.set_data("2")).await??;
@@ -180,7 +180,7 @@ async fn a_member_that_an_operator_removes_joins_again_or_ends(server: ServerKin
     let evicted = MembershipState::Ended(MembershipError::Evicted);
     becomes(&ends, |state| *state == evicted).await?;
     assert_eq!(soon("an answer", ends.leave()).await?, Err(MembershipError::Evicted));
-    // What another client writes there is put right.
+    // The member overwrites the data that another client writes there.
     arena.admin.set_data(&format!("{GROUP}/a"), "theirs", Version::ANY).await?;
     let mut watch = arena.admin.group(GROUP).watch();
     while data(&view(&mut watch).await?, "a") != Some("1".into()) {}
@@ -293,8 +293,7 @@ async fn a_watched_value_survives_an_expired_session(server: ServerKind) -> Test
     Ok(())
 }
 
-/// By clients whose connections are lost again and again: each update is made once, or is told to be in
-/// doubt.
+/// Clients that lose their connections again and again make each update once, or report it as in doubt.
 async fn many_updates_at_once_are_all_made(server: ServerKind) -> TestResult {
     let arena = Arena::new(server, "members").await?;
     let config = arena.admin.config::<String>(CONFIG);

@@ -18,7 +18,7 @@ struct Holder {
     servers: Vec<Trace>,
 }
 
-/// What a server leaves in the world while it exists.
+/// The traces of a server while it exists.
 struct Trace {
     address: SocketAddr,
     process: u32,

@@ -66,7 +66,7 @@ async fn each_item_goes_to_one_taker(server: ServerKind) -> TestResult {
     Ok(())
 }
 
-/// What is unknown is told, with the item.
+/// A taker reports an unknown outcome, with the item.
 async fn takers_that_lose_connections_lose_no_item(server: ServerKind) -> TestResult {
     let arena = Arena::new(server, "queues").await?;
     let proxy = Proxy::to(server.shared()?.addr())?;

@@ -20,7 +20,7 @@ on_both_servers! {
     a_player_that_is_dropped_takes_its_znode_along;
 }
 
-/// What a player tells until it is over.
+/// Returns the notices of a player until it is over.
 async fn play(mut player: Standing<Notice>) -> Vec<Notice> {
     let mut notices = Vec::new();
     while let Some(told) = player.next().await {

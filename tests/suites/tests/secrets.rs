@@ -34,7 +34,7 @@ const SASL_PASSWORD: &str = "sasl-secret-91bc";
 const WRONG_PASSWORD: &str = "wrong-secret-2c4d";
 const DIGEST_SECRET: &str = "digest-secret-7f3a";
 
-/// Text that was shown to somebody.
+/// Text that was shown to a reader.
 #[derive(Clone, Default)]
 struct Shown(Arc<Mutex<Vec<u8>>>);
 
@@ -67,7 +67,7 @@ impl io::Write for Shown {
     }
 }
 
-/// How bytes may be written by somebody who does not mean to.
+/// Returns the forms in which a careless program may write these bytes.
 fn forms(secret: &[u8]) -> Vec<String> {
     let mut hex = String::new();
     for byte in secret {
@@ -137,7 +137,8 @@ impl AsyncWrite for Tapped {
     }
 }
 
-/// Behind the length of the frame, the version, the timeout, the id and the password's length.
+/// Returns the password, which stands behind the length of the frame, the version, the timeout, the
+/// id and the password's length.
 fn session_password(tap: &Tap) -> Vec<u8> {
     let read = tap.0.lock().unwrap_or_else(PoisonError::into_inner);
     read.get(24..40).unwrap_or_default().to_vec()
@@ -202,7 +203,7 @@ async fn secrets_are_nowhere_to_be_seen() -> TestResult {
     shown.add(&Secret::new(SASL_PASSWORD));
 
     let text = shown.text();
-    // What the search would find, if it were there.
+    // Words that show that the search would find a secret.
     for public in ["connected", "session ended", "bob", "AuthFailed"] {
         assert!(text.contains(public), "{public} is not in:\n{text}");
     }

@@ -31,7 +31,7 @@ on_both_servers! {
 
 const SEMAPHORE: &str = "/semaphores/semaphore";
 
-/// Of a session whose end is waited for.
+/// The timeout of a session that the test lets expire.
 const SHORT: Duration = Duration::from_secs(2);
 
 /// A wait that is not to end.
@@ -111,7 +111,7 @@ async fn a_permit_that_is_not_free_is_given_up_in_time(server: ServerKind) -> Te
     comes_to(&arena, 0, 0).await
 }
 
-/// A process that holds one of two permits, and has said so.
+/// Starts a process that holds one of two permits, and waits until it says so.
 async fn holder(arena: &Arena, name: &str) -> Result<Child, TestFailure> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_semaphore"));
     command.args([&arena.servers(), name, "2", "600"]).stdin(Stdio::null());

@@ -1,8 +1,8 @@
-//! What Apache ZooKeeper does where the sequence numbers end: it starts from a snapshot that was made
-//! for it.
+//! The conduct of Apache ZooKeeper where the sequence numbers end: it starts from a snapshot that
+//! was made for it.
 //!
 //! Before 3.6 the count goes on with the negative numbers. Since then (ZOOKEEPER-3249) the stored
-//! count stays at the last number, and what is not stored yet goes on.
+//! count stays at the last number, and the count that is not stored yet goes on.
 #![forbid(unsafe_code)]
 
 use core::time::Duration;
@@ -22,7 +22,7 @@ struct Bench {
 }
 
 impl Bench {
-    /// `next`: the number of the first creation.
+    /// Starts a server that gives the number `next` to the first creation.
     fn new(next: i32) -> Result<Self, TestFailure> {
         let snapshot = Snapshot::new().with_next_number("/queue", next);
         let server = Options::new().snapshot(snapshot).start_server()?;
@@ -44,7 +44,7 @@ impl Bench {
     }
 }
 
-/// The path, as the server writes it.
+/// Returns the path, as the server writes it.
 fn path(prefix: &str, number: i32) -> String {
     format!("/queue/{prefix}{number:010}")
 }
@@ -68,8 +68,8 @@ fn one_at_a_time() -> TestResult {
     Ok(())
 }
 
-/// Those that the server has not stored yet when it reads the next one go on counting: how many, is
-/// a matter of time.
+/// A create that the server has not stored yet when it reads the next one goes on with the count:
+/// how many do is a matter of time.
 #[test]
 fn in_a_row() -> TestResult {
     let mut bench = Bench::new(LAST)?;

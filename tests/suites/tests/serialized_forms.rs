@@ -1,4 +1,4 @@
-//! What configuration and events are written as: forms that stay.
+//! The written forms of configuration and events: they stay.
 #![forbid(unsafe_code)]
 
 use core::fmt;

@@ -1,5 +1,5 @@
-//! What a client that has no permission can do to a leader on Apache ZooKeeper, since the password of a
-//! session follows from its id, and what keeps it from that. `SECURITY.md` rests on this.
+//! The harm that a client without a permission can do to a leader on Apache ZooKeeper, since the password of a
+//! session follows from its id, and the settings that prevent it. `SECURITY.md` rests on this.
 #![forbid(unsafe_code)]
 
 use core::time::Duration;
@@ -33,7 +33,7 @@ fn session(client: &Client) -> SessionId {
     client.session_id().expect("it is connected")
 }
 
-/// The owner of an ephemeral znode, from the `Stat` that `exists` gives.
+/// Returns the owner of an ephemeral znode, from the `Stat` that `exists` gives.
 fn owner(stranger: &mut RawClient, path: &str) -> Result<i64, TestFailure> {
     let mut body = u32::try_from(path.len())?.to_be_bytes().to_vec();
     body.extend(path.as_bytes());

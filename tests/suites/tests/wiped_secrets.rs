@@ -33,7 +33,7 @@ impl Masked {
         self.0.iter().map(|byte| byte ^ MASK)
     }
 
-    /// The end of it: an allocator writes over the beginning of what is freed, and the rest is still
+    /// Returns the end of the secret: an allocator writes over the beginning of freed memory, and the rest is still
     /// there to be read.
     fn end(&self) -> &[u8] {
         self.0.split_at(self.0.len() / 2).1
@@ -44,7 +44,7 @@ impl Masked {
     }
 }
 
-/// In which mappings of this process the end of the secret is found.
+/// Returns the mappings of this process in which the end of the secret is found.
 fn copies(secret: &Masked) -> io::Result<Vec<String>> {
     let memory = File::open("/proc/self/mem")?;
     let mut found = Vec::new();
@@ -68,7 +68,7 @@ fn copies(secret: &Masked) -> io::Result<Vec<String>> {
             let hits =
                 piece.windows(secret.end().len()).filter(|window| secret.ends_at(window)).count();
             found.extend((0..hits).map(|_| line.clone()));
-            // What was read is not to be found again in the next piece's buffer.
+            // The buffer of the next piece must not show this one again.
             piece.fill(0);
             std::hint::black_box(&piece);
             from += (length.saturating_sub(secret.end().len()).max(1)) as u64;
@@ -80,8 +80,8 @@ fn copies(secret: &Masked) -> io::Result<Vec<String>> {
     Ok(found)
 }
 
-/// A server that knows the user `bob` by this password, which is in its file alone: this process
-/// writes it a byte at a time.
+/// Starts a server that knows the user `bob` by this password, which is in its file alone: this
+/// process writes it a byte at a time.
 fn server_of_bob(password: &Masked) -> Result<Server, TestFailure> {
     let server = options(&[]).start_server()?;
     server.kill()?;

@@ -10,7 +10,8 @@ use zk_test_kit::zookeeper::{Ensemble, Member, Options};
 
 const SESSION: Duration = Duration::from_secs(30);
 
-/// A session survives an election, but a server closes connections while one goes on.
+/// Connects again. A session survives an election, but a server closes connections while one goes
+/// on.
 fn resume(ensemble: &Ensemble, on: Member, session: &RawSession) -> Result<RawClient, RawError> {
     let mut resumed = RawClient::resume(ensemble.member(on).addr(), session);
     // The outcome is judged by the caller: an expired session ends the waiting too.

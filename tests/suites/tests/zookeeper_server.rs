@@ -75,7 +75,7 @@ fn a_paused_server_is_silent_and_a_resumed_one_answers_what_was_asked() -> TestR
     let server = Options::new().start_server()?;
     let mut client = RawClient::connect(server.addr(), SESSION)?;
     server.pause()?;
-    // Accepted by the kernel, answered by nobody.
+    // The kernel accepts the connection; no process answers.
     assert!(server.mode().is_err());
     client.send_create("/asked-while-paused", CreateMode::Ephemeral)?;
     server.resume()?;

@@ -56,7 +56,7 @@ struct LeaderPage<'a> {
     me: bool,
     /// Whether its COMMAND has said that it has taken over.
     acknowledged: bool,
-    /// What COMMAND said.
+    /// The text that COMMAND has reported.
     says: Option<String>,
     /// Whether this is up to date. Without a connection, it is the last observation.
     connected: bool,

@@ -10,7 +10,7 @@ const READ: LockOptions = LockOptions::read();
 const LATER: Token = Token::new(70);
 
 impl Script {
-    /// The lock is held, by a znode with the number 5.
+    /// Makes a script of a contender that holds the lock, by a znode with the number 5.
     fn holding(options: LockOptions) -> Self {
         let mut script = Self::verified(options, 5);
         let own = own(options);
@@ -19,13 +19,13 @@ impl Script {
         script
     }
 
-    /// The user of a writer wants to go on as a reader.
+    /// Asks, as the user of a writer, to go on as a reader.
     fn downgraded(&mut self) {
         assert_eq!(self.lock.downgrade(), Ok(()));
         self.feed(Event::Deadline);
     }
 
-    /// The own znode is written, and has this version and data.
+    /// Tells the contender that its znode was written, and has this version and data.
     fn written(&mut self, version: i32, data: &[u8]) {
         self.feed(Event::Changed { ticket: self.ticket.unwrap(), change: Change::Data });
         assert!(self.asked.starts_with("read"), "{}", self.asked);
@@ -48,7 +48,7 @@ fn own(options: LockOptions) -> String {
     name(options.format, options.access, ID, 5)
 }
 
-/// Of the second create: the name of the first is the writer's.
+/// Returns the name of the reader, by the second create: the first one's is the writer's.
 fn reader_of_own() -> String {
     format!("{}0000000005", WRITE.format.prefix(Access::Shared, ID, 1).unwrap())
 }
@@ -95,7 +95,7 @@ fn a_request_is_told_once() {
 }
 
 impl Script {
-    /// The ticket of the last read: its watch stands.
+    /// Returns the ticket of the last read, and with it of its watch, which stands.
     fn own_watch(&mut self) -> Ticket {
         self.feed(Event::Look);
         let ticket = self.ticket.unwrap();
@@ -104,7 +104,7 @@ impl Script {
     }
 }
 
-/// What the contender's znode was created with is its user's, whatever it says.
+/// The first data of the contender's znode is its user's, whatever it says.
 #[test]
 fn what_a_znode_was_created_with_is_no_request() {
     let mut script = Script::holding(LockOptions::exclusive());
@@ -223,7 +223,8 @@ fn a_downgrade_that_is_refused_leaves_a_writer() {
     assert_eq!(script.notice, Some(LockNotice::Ended(LockEnd::Lost(Cause::Evicted))));
 }
 
-/// Whichever of the two stands, and whatever is still applied: the writer's goes first.
+/// The contender deletes the writer's znode first, whichever of the two stands, and whatever
+/// request is still applied.
 #[test]
 fn one_that_leaves_in_doubt_removes_both() {
     let mut script = Script::holding(WRITE);

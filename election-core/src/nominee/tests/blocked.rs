@@ -1,4 +1,4 @@
-//! What others put in the way of a nominee.
+//! Obstacles that others put in the way of a nominee.
 
 use super::*;
 
@@ -42,7 +42,7 @@ const NOT_EMPTY: Failure = Failure::Rejected(-111);
 const SHOWN: [(Result<(), Failure>, &str); 3] =
     [(Ok(()), " at 4"), (Err(Failure::NoAuth), ""), (Ok(()), " at 4")];
 
-/// What it cannot read it can delete still.
+/// The nominee deletes a ghost that it cannot read.
 #[test]
 fn a_ghost_that_may_not_be_read_is_deleted_by_its_name() {
     let mut script = Script::verified();

@@ -1,4 +1,4 @@
-//! What a failed nomination leaves behind, and what it still owes.
+//! Znodes that a failed nomination leaves behind, and deletions that it still owes.
 
 use super::*;
 
@@ -190,7 +190,7 @@ fn a_search_that_is_owed_ends_where_there_is_nothing() {
     }
 }
 
-/// There is a znode, and its name could not be read.
+/// The create has made a znode, but the nominee could not read its name.
 #[test]
 fn a_create_whose_reply_cannot_be_read_is_searched_for() {
     let mut script = Script::connected();

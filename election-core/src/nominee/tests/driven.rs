@@ -1,9 +1,10 @@
-//! What a driver asks a nominee beside the events: how far it has come, what it holds, and which
-//! watches it wants.
+//! Questions of a driver to a nominee beside the events: how far it has come, whether it leads, and
+//! which watches it wants.
 
 use super::*;
 
-/// The watch of the own read, and of that of the predecessor, of a follower.
+/// Makes a script of a follower, and returns the watch of its own read, and that of its
+/// predecessor's.
 fn following() -> (Script, Ticket, Ticket) {
     let mut script = Script::created();
     let own = script.ticket.unwrap();
@@ -70,7 +71,7 @@ fn a_nominee_that_was_withdrawn_leaves_until_it_is_over() {
     assert_eq!(creating.seen(), (Phase::Leaving, Hold::None), "its create is in flight");
 }
 
-/// One that stands again, that is; one that is to end leaves.
+/// A nominee that stands again does so; one that is to end leaves.
 #[test]
 fn a_lapse_does_not_end_the_part_of_a_nominee() {
     let mut script = Script::leading();

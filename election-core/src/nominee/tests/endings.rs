@@ -1,4 +1,4 @@
-//! What a nominee does about the mark by which an election is ended.
+//! A nominee's reactions to the mark by which an election is ended.
 
 use super::*;
 

@@ -18,7 +18,7 @@ impl Script {
         script
     }
 
-    /// Created, by a server that tells the metadata.
+    /// Makes a script with a created candidate, by a server that tells the metadata.
     pub(super) fn created_in(format: Format, name: &str) -> Self {
         let mut script = Self::in_format(format);
         let stat = Some(stat(SESSION, 50));
@@ -30,7 +30,7 @@ impl Script {
 
 const LOOK_FOR_DONE: &str = "exists DONE, watched";
 
-/// A leader of go-leaderelection.
+/// Makes a script of a leader of go-leaderelection.
 fn leading() -> Script {
     let mut script = Script::created_in(Format::go_leaderelection(), LE);
     script.list(&[LE]);

@@ -24,7 +24,7 @@ fn aborted(part: usize, failure: Failure) -> Result<Reply<'static>, Failure> {
 }
 
 impl Script {
-    /// The first, and about to read the mark.
+    /// Makes a script of the first nominee, which is about to read the mark.
     fn promoted(on_loss: OnLoss) -> Self {
         let policy = Policy { on_loss, lock_delay: DELAY, ..STAND_AGAIN };
         let nominee = Nominee::new(ID, policy);
@@ -182,7 +182,7 @@ fn one_that_is_evicted_before_its_mark_is_written_has_not_led() {
     }
 }
 
-/// What is written for one that leaves before it hears of it, it takes along.
+/// A nominee that leaves before it hears of its own write deletes the mark that it wrote.
 #[test]
 fn one_that_withdraws_while_it_writes_its_mark_deletes_that() {
     let mut script = Script::promoted(OnLoss::StandAgain);

@@ -1,11 +1,11 @@
-//! When the own znode is verified, and when it is watched.
+//! The moments at which a nominee verifies its own znode, and watches it.
 
 use super::*;
 
 const THIRD: &str = "_c_33333333-3333-3333-3333-333333333333-latch-0000000002";
 
 impl Script {
-    /// The server's reply to the create has the metadata of the znode.
+    /// Makes a script with a created candidate, by a server that replies with the metadata.
     pub(super) fn created_with_stat() -> Self {
         let mut script = Self::connected();
         script.answer(Ok(Reply::Created { name: OWN, stat: Some(stat(SESSION, 50)) }));
@@ -13,7 +13,7 @@ impl Script {
         script
     }
 
-    /// The heir, which watches its predecessor.
+    /// Makes a script of the heir, which watches its predecessor.
     fn heir() -> Self {
         let mut script = Self::created_with_stat();
         script.list(&[OTHER, OWN]);

@@ -19,7 +19,7 @@ impl Script {
         script
     }
 
-    /// It has the turn, and its permit is asked for.
+    /// Makes a script of a contender that has the turn, and asks for its permit.
     pub(super) fn entering(options: SemaphoreOptions) -> Self {
         let mut script = Self::connected(options);
         script.created(&turn(3), TURN);
@@ -32,7 +32,7 @@ impl Script {
         script
     }
 
-    /// It waits for a permit of one that another one holds.
+    /// Makes a script of a contender that waits for the permit of another one.
     pub(super) fn next() -> Self {
         let mut script = Self::entering(SemaphoreOptions::new(ONE));
         script.created(&permit(5), PERMIT);
@@ -50,7 +50,7 @@ impl Script {
         script
     }
 
-    /// It holds one, and has let go of the turn.
+    /// Makes a script of a contender that holds a permit, and has let go of the turn.
     pub(super) fn holding() -> Self {
         let mut script = Self::entering(SemaphoreOptions::new(ONE));
         script.created(&permit(5), PERMIT);

@@ -1,4 +1,4 @@
-//! What a nominee hears from its server.
+//! Deliveries of a server to its nominee.
 
 use election_core::{Applied, Children, Event, Failure, Format, Reply, Sequence, Ticket};
 

@@ -25,7 +25,7 @@ impl Client {
         self.take_in(request, notice)
     }
 
-    /// The time has passed that the user gave for the lock.
+    /// Tells the contender that the time has passed that the user gave for the lock.
     pub fn pass_deadline(&mut self) -> Result<Option<News>, String> {
         let led = self.leads();
         self.withdrawn |= !led && self.nominee.is_lock();
@@ -66,7 +66,7 @@ impl Client {
         Ok(news)
     }
 
-    /// Once, and by what is at the own znode.
+    /// Notes a request to let go: it comes once, and by the data of the own znode.
     fn revoke_requested(&mut self) -> Result<(), String> {
         match self.shown_request {
             None => Err("is told of a request that is not there".into()),
@@ -78,8 +78,8 @@ impl Client {
         }
     }
 
-    /// By a znode that was read on this connection, and with the token that it had: contenders that wait
-    /// have greater ones.
+    /// Checks a downgrade: it comes by a znode that was read on this connection, and with the token that it had;
+    /// contenders that wait have greater ones.
     fn downgraded(&mut self) -> Result<(), String> {
         let held = matches!(self.told, Told::Leading | Told::Suspended);
         match (self.verified, self.nominee.hold().token()) {

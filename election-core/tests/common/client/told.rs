@@ -1,8 +1,8 @@
-//! What the notices of a nominee amount to.
+//! The sum of a nominee's notices.
 
 use election_core::{Notice, Token};
 
-/// What the notices amount to so far.
+/// The sum of the notices so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Told {
     NotLeading,
@@ -12,7 +12,8 @@ pub enum Told {
 }
 
 impl Told {
-    /// Which notice may follow which; `verified` is the own znode, as told on this connection.
+    /// Checks that this notice may follow, and returns the sum; `verified` is the own znode, as
+    /// read on this connection.
     pub fn after(self, notice: Notice, verified: Option<Token>) -> Result<Self, String> {
         match (self, notice) {
             (

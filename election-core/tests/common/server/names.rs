@@ -1,17 +1,17 @@
-//! What candidates and sessions are called, kept small.
+//! The names of candidates and sessions, kept small.
 
 use election_core::{Access as Wanted, CandidatePrefix, Format, NomineeId, SessionId};
 
 use super::super::client::{FIRST_SESSION, SESSIONS, nominee_id};
 
-/// What a znode's name says that its contender wants.
+/// The kind of contender, by its znode's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
     Latch,
     Lock,
     Write,
     Read,
-    /// `n_#`: no name tells whose it is.
+    /// `n_#`: a name without its nominee's id.
     Plain,
     /// `x-<session>-#`.
     Session,
@@ -93,7 +93,8 @@ impl Name {
     }
 }
 
-/// The id of a client repeats its number; the attempt is added to the last four of its bytes.
+/// Splits a name into the client, the attempt, the kind and the digits. The id of a client repeats
+/// its number; the attempt is added to the last four of its bytes.
 pub fn split(text: &str) -> (usize, u32, Kind, &str) {
     if let Some(digits) = text.strip_prefix("n_") {
         return (UNTOLD, 0, Kind::Plain, digits);
@@ -112,7 +113,7 @@ pub fn split(text: &str) -> (usize, u32, Kind, &str) {
     (client, last.wrapping_sub(first), kind, digits)
 }
 
-/// The client of a session, and which of its sessions it is.
+/// Returns the client of a session, and the session's number there.
 pub fn client_of(session: SessionId) -> (usize, u32) {
     let number = session.get() - FIRST_SESSION;
     let small = |number: i64| u32::try_from(number).unwrap_or_default();

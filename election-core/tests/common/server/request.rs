@@ -1,4 +1,4 @@
-//! What a contender asks for.
+//! The requests of a contender.
 
 use election_core::{
     CandidatePrefix, Create, CreateMode, Delete, ExpectedVersion, NewZnode, Op, Part, Payload,
@@ -24,7 +24,7 @@ pub enum Request {
     Exists(Name),
     /// The same without a watch.
     LookAt(Name),
-    /// Of one whose candidate was deleted: whether the mark stands.
+    /// Whether the mark stands, asked by a nominee that lost its candidate to a deletion.
     LookForEnd,
     /// Which version, or any.
     Delete(Name, Option<Version>),

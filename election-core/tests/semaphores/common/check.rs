@@ -1,4 +1,4 @@
-//! What holds in every state, and at rest.
+//! The laws of every state, and of the states at rest.
 
 use election_core::{Hold, Phase, Recipe as _, Token};
 
@@ -25,8 +25,8 @@ impl World {
         Ok(())
     }
 
-    /// Its session lives, and no operator has deleted the znode. That its lease has not lapsed it has
-    /// not been told.
+    /// Whether the session lives, and no operator has deleted the znode. The client has not been told that its lease
+    /// has lapsed.
     fn is_valid(&self, client: &Client) -> bool {
         let lives = client.session.is_some_and(|session| self.sessions.contains(&session));
         let znode = client.machine.znode();
@@ -66,7 +66,7 @@ impl World {
         Ok(())
     }
 
-    /// Nothing is on its way.
+    /// Checks the laws of a state where nothing is on its way.
     pub fn check_rest(&self) -> Result<(), String> {
         let tree = self.newest();
         let mut standing = 0;

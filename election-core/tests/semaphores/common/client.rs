@@ -13,9 +13,10 @@ use super::tree::Home;
 pub struct Client {
     pub machine: Semaphore,
     pub is_up: bool,
-    /// What its driver takes for its session.
+    /// The session that its driver believes to have.
     pub session: Option<i64>,
-    /// How many committed changes its server lacks, or, while the link is down, what it has seen.
+    /// How many committed changes its server lacks, or, while the link is down, how many the
+    /// session has not seen.
     pub behind: usize,
     pub requests: VecDeque<(Ticket, Request)>,
     pub inbox: VecDeque<Delivery>,
@@ -123,7 +124,7 @@ impl Request {
             Op::List { parent: Znode::Child(child), watch } => {
                 Self::List { home: Home::called(&child.text()), watch: watches(watch) }
             }
-            // What a foreign child is looked at by: only arbitrary replies make one.
+            // The look at a foreign child: only arbitrary replies cause one.
             Op::Read { znode, watch } | Op::Exists { znode, watch } => {
                 let (home, name) = place(znode);
                 Self::Read { home, name, watch: watches(watch) }
@@ -140,7 +141,7 @@ impl Request {
         !matches!(self, Self::List { .. } | Self::Read { .. })
     }
 
-    /// A read of the own znode is given up by a release.
+    /// Whether a release may give up the request: a read of the own znode.
     pub const fn can_be_abandoned(&self) -> bool {
         matches!(self, Self::Read { .. })
     }

@@ -1,4 +1,4 @@
-//! What the machine of a client is told, and what comes of it.
+//! The events that the machine of a client is fed, and their effects.
 
 use election_core::{
     Children, Command, Event, GaveUp, LockEnd, LockNotice, Output, Recipe as _, Reply, Ticket,

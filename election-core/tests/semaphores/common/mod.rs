@@ -37,7 +37,7 @@ pub struct Budget {
 pub struct World {
     pub clients: Vec<Client>,
     pub permits: u32,
-    /// Those that do not wait.
+    /// The contenders that do not wait.
     pub impatient: Vec<usize>,
     pub budget: Budget,
     /// The last one is what the ensemble has committed.
@@ -74,7 +74,7 @@ impl World {
         none.joined_by(clients)
     }
 
-    /// The same, where the last one does not wait.
+    /// Returns the same world, where the last contender does not wait.
     pub fn with_one_that_tries(mut self) -> Self {
         let index = self.clients.len() - 1;
         self.clients[index] = Client::new(index, self.options(WhenBusy::GiveUp));
@@ -82,7 +82,7 @@ impl World {
         self
     }
 
-    /// The same, with more contenders that are about to connect.
+    /// Adds more contenders that are about to connect.
     pub fn joined_by(mut self, number: usize) -> Self {
         let options = self.options(WhenBusy::Wait);
         for _ in 0..number {
@@ -100,13 +100,13 @@ impl World {
         SemaphoreOptions { when_busy, ..SemaphoreOptions::new(permits) }
     }
 
-    /// The same, where no node exists.
+    /// Returns the same world, where no node exists.
     pub fn bare(mut self) -> Self {
         self.versions = vec![Tree::EMPTY];
         self
     }
 
-    /// The same, with a persistent znode among the permits that no contender has made.
+    /// Adds a persistent znode among the permits that no contender has made.
     pub fn with_foreign_child(mut self) -> Self {
         let znode = Znode { home: Home::Leases, name: "foreign".to_owned(), owner: None, czxid: 0 };
         self.newest_mut().znodes.push(znode);
@@ -114,7 +114,7 @@ impl World {
         self
     }
 
-    /// The same, with servers before 3.5, whose replies to a create tell its name only.
+    /// Gives the world servers before 3.5, whose replies to a create tell its name only.
     pub fn without_create2(mut self) -> Self {
         self.knows_create2 = false;
         self
@@ -125,7 +125,7 @@ impl World {
         self
     }
 
-    /// The same after all calm steps, one contender after the other, with this to go wrong.
+    /// Takes all calm steps, one contender after the other, and gives the world these faults.
     pub fn settled(mut self, budget: Budget) -> Self {
         self.budget = Budget::default();
         for _ in 0..1_000 {

@@ -1,4 +1,4 @@
-//! What can happen next.
+//! The next possible steps.
 
 use election_core::{Hold, Phase, Recipe as _};
 
@@ -17,7 +17,7 @@ pub enum Step {
     Hear(usize),
     /// Its server applies one more change.
     Apply(usize),
-    /// A write whose connection was lost is executed late, or never.
+    /// The server executes a write late, or never, after its connection was lost.
     Orphan(usize, Fate),
     /// The server of a session that is gone closes the connection.
     Close(usize),

@@ -1,4 +1,4 @@
-//! What a step does.
+//! The effects of a step.
 
 use election_core::{Change, Event, Failure, Hold, Recipe as _, SessionId, Stat};
 
@@ -99,7 +99,7 @@ impl World {
         }
     }
 
-    /// By an operator.
+    /// Deletes a znode, as an operator.
     fn evict(&mut self, at: usize) {
         let mut tree = self.newest().clone();
         let gone = tree.znodes.remove(at);
@@ -130,7 +130,7 @@ impl World {
         }
     }
 
-    /// A session is committed, so that its server lacks nothing.
+    /// Begins a session. It is committed, so its server lacks nothing.
     fn begin_session(&mut self, index: usize) {
         let client = &mut self.clients[index];
         client.sessions += 1;
@@ -159,7 +159,7 @@ impl World {
         };
         let answer = match (self.clients[index].session, &request) {
             (Some(session), request) if request.is_write() => {
-                // What came by an earlier connection is refused from here on.
+                // From here on the server refuses requests of an earlier connection.
                 self.clients[index].orphans.retain(|(of, _)| *of != session);
                 let answer = self.write(session, request);
                 while self.clients[index].behind > 0 {
@@ -178,8 +178,8 @@ impl World {
         self.bring(index, request.is_write(), Delivery::Reply(ticket, answer));
     }
 
-    /// What a server tells without a commit comes in at once: told later, it would be what a server tells
-    /// that lags.
+    /// Delivers a message at once if it comes without a commit: a later delivery would be the same as a server that
+    /// lags.
     fn bring(&mut self, index: usize, comes_later: bool, delivery: Delivery) {
         if comes_later || !self.clients[index].inbox.is_empty() {
             self.clients[index].inbox.push_back(delivery);

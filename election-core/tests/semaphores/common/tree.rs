@@ -1,4 +1,4 @@
-//! What the ensemble has committed, and what a server that lags has applied of it.
+//! The state that the ensemble has committed, and the part that a server that lags has applied.
 
 /// The children of the semaphore's node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -49,7 +49,7 @@ impl Tree {
         self.next[home as usize].is_some()
     }
 
-    /// The last one first: no order is promised.
+    /// Returns the names, the last one first: no order is promised.
     pub fn names(&self, home: Home) -> Vec<String> {
         let below = self.znodes.iter().rev().filter(|znode| znode.home == home);
         below.map(|znode| znode.name.clone()).collect()

@@ -11,7 +11,7 @@ pub struct RunOptions {
     pub(super) on_step_down_request: OnStepDownRequest,
 }
 
-/// What happens when a client asks the leader to [step
+/// The reaction when a client asks the leader to [step
 /// down](super::super::Election::request_step_down).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum OnStepDownRequest {

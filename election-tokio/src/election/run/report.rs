@@ -30,7 +30,7 @@ pub enum RunEnd {
     Resigned,
 }
 
-/// What happened to the candidate znode at the end of a run.
+/// The fate of the candidate znode at the end of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Resignation {
@@ -73,7 +73,7 @@ pub struct Term<T> {
     pub token: Token,
     /// Why it ended.
     pub end: TermEnd,
-    /// What happened to the work.
+    /// The end of the work.
     pub work: WorkEnd<T>,
 }
 
@@ -94,7 +94,7 @@ pub enum TermEnd {
     Lost(LostReason),
 }
 
-/// What happened to the work of a term.
+/// The end of a term's work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum WorkEnd<T> {
     /// It has returned this.

@@ -71,7 +71,7 @@ pub(super) async fn lead<T>(
     Term { token, end, work }
 }
 
-/// The shutdown has precedence, then the work.
+/// Waits for the first event of a term. The shutdown has precedence, then the work.
 async fn first<T>(
     leadership: &Leadership,
     options: &RunOptions,

@@ -1,4 +1,4 @@
-//! What a two-phase commit asks of a server.
+//! The requests of a two-phase commit to a server.
 
 use election_tokio::{CreateMode, Decision};
 use zk_jute::OpCode;
@@ -6,7 +6,7 @@ use zk_jute::OpCode;
 use super::{begun, joined, soon, tx, waits};
 use crate::server::{Server, settle, wait};
 
-/// What is asked of a server, by clients that have a session, where the ancestors exist.
+/// The requests to a server, by clients that have a session, where the ancestors exist.
 #[tokio::test(start_paused = true)]
 async fn what_a_two_phase_commit_costs() {
     const LOOK: OpCode = OpCode::EXISTS;
@@ -50,7 +50,7 @@ async fn what_a_two_phase_commit_costs() {
     assert_eq!(ends, expected, "a list and the acknowledgement, a commit and two looks to leave");
 }
 
-/// Requests from the first vote to the last news, for sites that vote one after the other, of which each
+/// Returns the number of requests from the first vote to the last news, for sites that vote one after the other; each
 /// is told, or watches.
 async fn requests_for(count: usize, each_watches: bool) -> usize {
     let server = Server::new();

@@ -8,7 +8,8 @@ use super::{TX, begun, is_clean, joined, soon, tx};
 use crate::cancellation::{at_every_await_point, run_until};
 use crate::server::{Server, wait};
 
-/// Whatever was dropped: the sites come by their names, vote, and learn what was decided.
+/// Brings the transaction to its end, whatever was dropped: the sites come by their names, vote,
+/// and learn the decision.
 async fn goes_through(server: &Server, client: &Client, context: &dyn Debug) -> Option<Decision> {
     wait(3).await;
     let coordinator = match tx(client).recover().await {
@@ -43,7 +44,7 @@ async fn goes_through(server: &Server, client: &Client, context: &dyn Debug) -> 
     Some(decided)
 }
 
-/// With and without a lost connection at that moment.
+/// Drops the call everywhere, with and without a lost connection at that moment.
 async fn dropped_everywhere(
     call: impl AsyncFn(&Client, &CommitCoordinator, &CommitParticipant) -> bool,
     expected: &[Decision],
@@ -148,7 +149,7 @@ async fn a_joining_that_is_dropped_anywhere_leaves_no_one_there() {
     }
 }
 
-/// What was said and what was removed stays so; another call goes on.
+/// A dropped end keeps the votes and the removals that it has made; another call goes on.
 #[tokio::test(start_paused = true)]
 async fn an_end_that_is_dropped_anywhere_goes_on_with_another_call() {
     for is_cut in [false, true] {

@@ -1,4 +1,4 @@
-//! What may happen to a session.
+//! The events that may happen to a session.
 
 use core::num::NonZeroUsize;
 
@@ -17,7 +17,7 @@ pub(crate) enum Happening {
     Jump {
         millis: u64,
     },
-    /// What is due is done.
+    /// The session does what is due.
     Timeout,
     /// Time passes until something is due, and it is done.
     Sleep,

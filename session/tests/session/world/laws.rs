@@ -1,4 +1,4 @@
-//! What one session has to keep to, whatever happens.
+//! The laws that one session has to keep, whatever happens.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -8,7 +8,7 @@ use zk_session::{Event, Failure, Instant, WatchId, Watching};
 use super::automaton::Automaton;
 use super::server::Server;
 
-/// What was asked for and told so far.
+/// The requests and the reports so far.
 pub(crate) struct Laws {
     automaton: Automaton,
     /// In the order of submission, which is that of their completion.
@@ -73,7 +73,7 @@ impl Laws {
         self.watches.insert(tag, Watch { id, kind, stage: Stage::Asked });
     }
 
-    /// A watch that nothing is to be told of any more.
+    /// Takes out a watch: it is to report nothing any more.
     pub(crate) fn dropped(&mut self, nth: usize) -> Option<WatchId> {
         let count = self.watches.len().max(1);
         let watch = self.watches.values_mut().nth(nth % count)?;
@@ -133,7 +133,7 @@ impl Laws {
         };
     }
 
-    /// A lapse is announced before anything else.
+    /// Checks that the session announces a lapse before anything else.
     pub(crate) fn check_lapse(&self, now: Instant, events: &[Event<u32, u32>]) {
         if self.lease_before.is_some_and(|deadline| deadline <= now) && !events.is_empty() {
             assert_eq!(events.first(), Some(&Event::LeaseLapsed));
@@ -151,7 +151,7 @@ impl Laws {
         self.automaton == Automaton::End
     }
 
-    /// The session is over: nothing is left to be told.
+    /// Checks that a session that is over has nothing left to tell.
     pub(crate) fn check_end(&self) {
         assert!(self.has_ended());
         assert!(self.unanswered.is_empty(), "{:?}", self.unanswered);

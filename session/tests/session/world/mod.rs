@@ -1,5 +1,5 @@
-//! A session that anything may happen to. What it must never do is asserted after each step; the tests'
-//! properties and the fuzz target `session` decide what happens.
+//! A session to which anything may happen. The world asserts its laws after each step; the tests' properties and the
+//! fuzz target `session` decide what happens.
 
 pub(crate) mod automaton;
 mod happening;
@@ -22,7 +22,7 @@ pub(crate) use self::happening::{Answer, Ask, Happening, Read, Receive, Word};
 use self::laws::Laws;
 use self::server::Server;
 
-/// What is shorter fits into a frame, whatever the limits.
+/// A shorter length fits into a frame, at any limits.
 const SHORT: usize = 100;
 
 struct World {
@@ -185,7 +185,8 @@ impl World {
         }
     }
 
-    /// Refused for want of room where there is none, and only there.
+    /// Submits a request. The session refuses it for want of room where there is none, and only
+    /// there.
     fn submit(&mut self, tag: u32, path: &str) {
         let is_full = self.session.is_full();
         let is_connected = self.session.is_connected();
@@ -276,7 +277,7 @@ impl World {
         self.do_what_is_due();
     }
 
-    /// A driver that does it may sleep afterwards: it does not spin.
+    /// Does what is due. A driver that does it may sleep afterwards: it does not spin.
     fn do_what_is_due(&mut self) {
         for _ in 0..4 {
             self.session.handle_timeout(self.now);

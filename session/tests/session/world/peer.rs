@@ -1,4 +1,4 @@
-//! What the server says.
+//! The server's frames.
 
 use bytes::{Bytes, BytesMut};
 use zk_jute::records::{
@@ -67,7 +67,7 @@ impl World {
             Answer::Sound(error) if is_heartbeat => {
                 self.reply(xid, zxid, *error, &results(MultiResult::Check));
             }
-            // What a heartbeat is answered with can hardly be guessed.
+            // Random bytes can hardly be the answer to a heartbeat.
             Answer::Any(error, body) if is_heartbeat && body.is_empty() => {
                 self.reply(xid, zxid, *error, &results(MultiResult::Check));
             }
@@ -92,7 +92,7 @@ impl World {
         self.frame(encoded(&ReplyHeader { xid, zxid: Zxid::new(zxid), error }, body));
     }
 
-    /// It proves the lease by what it answers, if anything.
+    /// Delivers a frame. It proves the lease by the request that it answers, if any.
     fn frame(&mut self, frame: Bytes) {
         if let Ok(header) = ReplyHeader::decode_prefix(&frame) {
             self.server.prove_by_answer(header.xid, header.error);
@@ -101,7 +101,7 @@ impl World {
     }
 }
 
-/// A record, and bytes behind it.
+/// Returns a record, and bytes behind it.
 fn encoded(record: &impl Encode, body: &[u8]) -> Bytes {
     let mut frame = BytesMut::new();
     record.encode(&mut frame);

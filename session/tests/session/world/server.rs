@@ -1,4 +1,4 @@
-//! What a server has read, and what its answers prove.
+//! The requests that a server has read, and the proof that its answers are.
 
 use core::time::Duration;
 use std::collections::VecDeque;
@@ -8,7 +8,7 @@ use zk_jute::records::ConnectRequest;
 use zk_jute::{Decode, ErrorCode, OpCode, RequestHeader, Xid, frame_len};
 use zk_session::Instant;
 
-/// What the server knows, and until when the session may believe in its lease.
+/// The server's knowledge, and the time until which the session may believe in its lease.
 #[derive(Default)]
 pub(crate) struct Server {
     pub(crate) input: BytesMut,
@@ -27,14 +27,15 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// A handshake was accepted: the server's clock starts again, but counts with the least.
+    /// Notes an accepted handshake: the server's clock starts again, but counts with the least
+    /// timeout.
     pub(crate) fn granted(&mut self, timeout: Duration) {
         let sent_at = self.handshake_at.expect("a handshake was sent");
         self.least = Some(self.least.map_or(timeout, |least| least.min(timeout)));
         self.bound = sent_at + self.lease();
     }
 
-    /// A session of its own that a read-only server makes is replaced by the next one.
+    /// Notes a session that a read-only server makes by itself; the next one replaces it.
     pub(crate) fn granted_read_only(&mut self, timeout: Duration) {
         self.least = self.least.map(|least| least.min(timeout));
     }
@@ -51,12 +52,12 @@ impl Server {
         }
     }
 
-    /// The oldest request: what is said next answers it.
+    /// Returns the oldest request: the next answer is for it.
     pub(crate) fn oldest(&self) -> Option<Xid> {
         self.requests.front().map(|&(xid, _)| xid)
     }
 
-    /// A frame with this number. In order, or a violation of the protocol, which proves nothing; nor does
+    /// Notes the answer with this number. It comes in order, or violates the protocol, which proves nothing; nor does
     /// a ping that is answered with an error.
     pub(crate) fn prove_by_answer(&mut self, xid: Xid, error: ErrorCode) {
         if xid == Xid::PING {

@@ -7,7 +7,7 @@ use fastrand::Rng;
 use zk_test_kit::proxy::Directions;
 use zk_test_kit::zookeeper::{Lost, Member};
 
-/// One fault. What concerns a writer hits the one that leads.
+/// One fault. A fault of a writer hits the one that leads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fault {
     /// The leader's process is killed, and started again at the end.
@@ -31,7 +31,7 @@ pub(super) enum Fault {
 }
 
 impl Fault {
-    /// A fault, and for how long, at this session timeout.
+    /// Draws a fault and its length, at this session timeout.
     pub(super) fn random(rng: &mut Rng, timeout: Duration) -> (Self, Duration) {
         let directions = [Directions::Both, Directions::ToServer, Directions::ToClient];
         let lost = [Lost::Both, Lost::Sent, Lost::Received];

@@ -3,7 +3,7 @@
 use core::fmt;
 use core::str::FromStr;
 
-/// What stands between a leader and the register that it writes to.
+/// The check between a leader and the register that it writes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Guard {
     /// Nothing: the leader writes until it has been told of its loss.

@@ -14,13 +14,13 @@ const TOP: f64 = 40.0;
 const ROW: f64 = 16.0;
 const COLOURS: [&str; 6] = ["#3b6ea5", "#5a9367", "#b3762d", "#8a5a9e", "#4f8f9c", "#9c4f5b"];
 
-/// Where things are drawn.
+/// The places of the drawing.
 struct Layout {
     /// The names of the rows.
     rows: Vec<String>,
 }
 
-/// An SVG: a row a writer with its reigns and what hit it, a row for what hit the ensemble, and one for
+/// Draws an SVG: a row a writer with its reigns and its faults, a row for the faults of the ensemble, and one for
 /// each guard, with a mark where a write was lost under it.
 pub fn picture(verdict: &Verdict) -> String {
     let guards = verdict.tallies.keys().map(|guard| format!("lost: {}", short(*guard)));
@@ -80,18 +80,18 @@ struct Look<'a> {
 }
 
 impl Layout {
-    /// Where a strip begins.
+    /// Returns the place where a strip begins.
     fn top(&self, strip: u32) -> f64 {
         let height = self.below(self.rows.len()) + 30.0;
         f64::from(strip).mul_add(height, TOP)
     }
 
-    /// How far below the top of its strip a row begins.
+    /// Returns how far below the top of its strip a row begins.
     fn below(&self, row: usize) -> f64 {
         self.rows.iter().take(row).map(|_| ROW).sum()
     }
 
-    /// The names of the rows, and the minutes.
+    /// Draws the names of the rows, and the minutes.
     fn frame(&self, svg: &mut String, strip: u32) {
         let top = self.top(strip);
         let (right, bottom) = (LEFT + WIDTH, top + self.below(self.rows.len()));
@@ -115,7 +115,7 @@ impl Layout {
         }
     }
 
-    /// A bar over a span, in each strip that it is part of.
+    /// Draws a bar over a span, in each strip that it is part of.
     fn bar(
         &self,
         svg: &mut String,

@@ -34,7 +34,7 @@ pub(super) struct Launch {
     pub(super) registers: SocketAddr,
     /// A library that, preloaded, changes the rate of a process's clock.
     pub(super) clock: Option<PathBuf>,
-    /// Where what is said goes, with the writer's index.
+    /// The channel for the writer's reports, with its index.
     pub(super) reports: Sender<(usize, Report)>,
 }
 
@@ -105,7 +105,7 @@ impl Writer {
         self.ways.iter().for_each(|way| way.black_hole(directions));
     }
 
-    /// What was held back is lost with its connections.
+    /// Lets bytes through again; those that were held back are lost with their connections.
     pub(super) fn heal(&self) {
         self.ways.iter().for_each(Proxy::heal_by_cutting);
     }
@@ -125,12 +125,12 @@ impl Writer {
 
 impl Drop for Writer {
     fn drop(&mut self) {
-        // It may have ended; what matters is that it does not live on.
+        // It may have ended already; it must not live on.
         let _ = self.kill();
     }
 }
 
-/// Where Debian's package `libfaketime` puts its library.
+/// Returns the path of the library that Debian's package `libfaketime` installs.
 pub(super) fn preloaded_clock() -> Option<PathBuf> {
     let triple = format!("{}-linux-gnu", std::env::consts::ARCH);
     let path = Path::new("/usr/lib").join(triple).join("faketime/libfaketime.so.1");

@@ -5,7 +5,7 @@ use core::time::Duration;
 
 use election_tokio::Token;
 
-/// What the register does about tokens.
+/// The register's treatment of tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fence {
     /// Takes all.
@@ -21,16 +21,16 @@ pub(super) struct Register {
     fence: Fence,
     version: u64,
     accesses: u64,
-    /// When each token was seen last, counted in accesses.
+    /// The last access of each token, counted in accesses.
     seen: BTreeMap<Token, u64>,
-    /// When each token has read last, counted in accesses.
+    /// The last read of each token, counted in accesses.
     read: BTreeMap<Token, u64>,
     /// The greatest token that has written.
     greatest_written: Option<Token>,
     tally: Tally,
 }
 
-/// What became of the writes under one guard.
+/// The fate of the writes under one guard.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Writes that were taken.
@@ -39,7 +39,7 @@ pub struct Tally {
     pub refused: u64,
     /// Writes of another leader that were overwritten by one that had not read them, and when.
     pub lost: Vec<Duration>,
-    /// Writes between whose read and themselves another leader was at the register.
+    /// Writes with another leader at the register between their read and themselves.
     pub overlapped: u64,
     /// Writes by a leader when a later one had written already.
     pub stale: u64,
@@ -117,7 +117,8 @@ mod tests {
     const OLD: Token = Token::new(3);
     const NEW: Token = Token::new(7);
 
-    /// The old leader reads, the new one reads and writes, the old one writes.
+    /// Writes in this order: the old leader reads, the new one reads and writes, the old one
+    /// writes.
     fn in_one_another(fence: Fence) -> Tally {
         let mut register = Register::new(fence);
         let old = register.read(OLD).expect("the first");

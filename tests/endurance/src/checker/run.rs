@@ -30,7 +30,7 @@ const PATIENCE: Duration = Duration::from_secs(90);
 /// Clocks run within so many thousandths of the true one: the lease's margin is a hundred between two.
 const DRIFT: u16 = 40;
 
-/// What to run.
+/// The settings of a run.
 #[derive(Debug)]
 pub struct Settings {
     /// How long.
@@ -39,9 +39,9 @@ pub struct Settings {
     pub writers: usize,
     /// The session timeout of the writers.
     pub timeout: Duration,
-    /// What the faults are drawn from.
+    /// The seed of the faults.
     pub seed: u64,
-    /// The program whose first argument `writer` makes it a writer: see [`write`](super::write).
+    /// The program, which the first argument `writer` makes a writer: see [`write`](super::write).
     pub program: PathBuf,
 }
 
@@ -73,7 +73,7 @@ struct Run {
     reports: Receiver<(usize, Report)>,
     registers: Registers,
     rng: Rng,
-    /// The leaderships that are not known to be over, and whose they are.
+    /// The leaderships that are not known to be over, and their writers.
     leading: BTreeMap<Token, usize>,
     reigns: BTreeMap<Token, Reign>,
     history: History,
@@ -219,7 +219,7 @@ impl Run {
         }
     }
 
-    /// The writer whose leadership is the last one.
+    /// Returns the writer that has the last leadership.
     fn wait_for_leader(&mut self) -> Result<usize, NotInTime> {
         let until = Instant::now() + PATIENCE;
         loop {

@@ -115,7 +115,7 @@ impl RegisterClient {
         Ok(Self { stream: BufReader::new(stream) })
     }
 
-    /// The present version of this guard's register; `None` if the token is refused.
+    /// Returns the present version of this guard's register; `None` if the token is refused.
     pub(super) fn read(&mut self, guard: Guard, token: Token) -> io::Result<Option<u64>> {
         let order = format!("read {guard} {}\n", token.get());
         self.ask(&order)
@@ -132,7 +132,8 @@ impl RegisterClient {
         self.ask(&order)
     }
 
-    /// The checker's time since the beginning of the run: a writer's own clocks may run wrong.
+    /// Returns the checker's time since the beginning of the run: a writer's own clocks may run
+    /// wrong.
     pub(super) fn now(&mut self) -> io::Result<Duration> {
         let nanoseconds = self.ask(&format!("{NOW}\n"))?;
         Ok(Duration::from_nanos(nanoseconds.unwrap_or_default()))

@@ -32,7 +32,7 @@ pub(super) struct Incident {
     pub(super) until: Duration,
 }
 
-/// What a run has shown.
+/// The results of a run.
 #[derive(Debug)]
 pub struct Verdict {
     pub(super) span: Duration,
@@ -61,7 +61,7 @@ impl Verdict {
         self.contradiction.is_none() && self.tallies.iter().all(clean)
     }
 
-    /// What happened, in JSON: an object a line.
+    /// Returns the history, in JSON: an object a line.
     pub fn history(&self) -> String {
         let mut history = String::new();
         let milliseconds = |at: &Duration| at.as_millis();
@@ -87,7 +87,7 @@ impl Verdict {
         history
     }
 
-    /// What became of the writes under this guard.
+    /// Returns the fate of the writes under this guard.
     pub fn tally(&self, guard: Guard) -> Option<&Tally> {
         self.tallies.get(&guard)
     }
@@ -139,7 +139,7 @@ impl Versions {
         }
     }
 
-    /// In the order of their versions, tokens never fall.
+    /// Counts the lost writes. In the order of their versions, tokens never fall.
     pub(super) fn into_tally(mut self) -> Tally {
         let mut greatest = None;
         for (token, _) in self.seen.into_values() {

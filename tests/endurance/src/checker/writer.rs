@@ -100,8 +100,8 @@ fn lead(guard: Guard, mut register: RegisterClient, leadership: &Leadership, ove
     }
 }
 
-/// A read shows all earlier leaders' writes once a guarded transaction of this leadership was applied
-/// on the same connection before it.
+/// Writes under the guard. A read shows all earlier leaders' writes once a guarded transaction of this leadership was
+/// applied on the same connection before it.
 async fn write_guarded(client: &Client, leadership: &Leadership) -> core::convert::Infallible {
     let token = leadership.token();
     let pause = || tokio::time::sleep(WORK.mul_f64(fastrand::f64()));
@@ -160,7 +160,7 @@ fn report_validity(
     Ok(())
 }
 
-/// One write a line, so that lines of several threads do not mix.
+/// Writes a report in one piece, so that lines of several threads do not mix.
 fn say(report: &Report) {
     if writeln!(io::stdout().lock(), "{report}").is_err() {
         // The checker is gone.

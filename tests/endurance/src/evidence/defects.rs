@@ -21,12 +21,12 @@ pub enum Defect {
     /// The thread that writes the log of a follower goes on when that stops following: it writes beside
     /// its successor, out of order, or dies and leaves a hole on disk.
     WriterGoesOn,
-    /// What is applied while a follower is brought up to date is missing in what it sends to others
-    /// when it leads.
+    /// A follower lacks the transactions that are applied while it is brought up to date, also in
+    /// its messages to others when it leads.
     HoleIsPassedOn,
 }
 
-/// Those of a release.
+/// The numbers of a release.
 type Numbers = (u8, u8, u8);
 
 impl Defect {
@@ -37,7 +37,7 @@ impl Defect {
         ranges.any(|(first, fixed)| of(*first) <= release && release < of(*fixed))
     }
 
-    /// The first release that has it, and the first after it that has not; line by line.
+    /// Returns the first release that has it, and the first after it that has not; line by line.
     const fn ranges(self) -> &'static [(Numbers, Numbers)] {
         const OLDEST: Numbers = (0, 0, 0);
         match self {

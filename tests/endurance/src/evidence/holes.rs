@@ -4,13 +4,14 @@ use zk_test_kit::zookeeper::ServerVersion;
 
 use super::{Defect, Effect, Finding, Line, Sign};
 
-/// The first hole of each member, by each defect.
+/// Returns the first hole of each member, by each defect.
 pub(super) fn find(release: ServerVersion, members: &[Vec<Line>]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for lines in members {
         findings.extend(snapshot_gone(lines));
         findings.extend(skipped(members, lines));
-        // What is dropped is sent and written again, so the first of these explains the second.
+        // A transaction that is dropped is sent and written again, so the first of these explains
+        // the second.
         let causes = [
             (Defect::DroppedOnCommit, Sign::Dropped),
             (Defect::WriterGoesOn, Sign::WriterDied),
@@ -29,7 +30,7 @@ fn hole(defect: Defect, lines: &[&Line]) -> Option<Finding> {
     Some(Finding { defect, effect: Effect::Hole(member), lines })
 }
 
-/// A cause, and then a digest that differs.
+/// Finds a cause, and then a digest that differs.
 fn mismatch(lines: &[Line], defect: Defect, cause: Sign) -> Option<Finding> {
     let mut diff = None;
     let mut causes: Option<(Option<&Line>, &Line)> = None;
@@ -55,7 +56,8 @@ fn mismatch(lines: &[Line], defect: Defect, cause: Sign) -> Option<Finding> {
     None
 }
 
-/// A snapshot that was never confirmed, what followed it, and the end of the process that held it.
+/// Finds a snapshot that was never confirmed, the transactions behind it, and the end of the
+/// process that held it.
 fn snapshot_gone(lines: &[Line]) -> Option<Finding> {
     let mut pending: Option<&Line> = None;
     let mut diff: Option<&Line> = None;
@@ -84,8 +86,8 @@ fn snapshot_gone(lines: &[Line]) -> Option<Finding> {
     None
 }
 
-/// A transaction that is not the next one, of one epoch: the first of a connection is never expected,
-/// nor is that of a new epoch.
+/// Finds a transaction that is not the next one, of one epoch: the first of a connection is never expected, nor is
+/// that of a new epoch.
 fn skipped(members: &[Vec<Line>], lines: &[Line]) -> Option<Finding> {
     let skipped = lines.iter().find(|line| match line.sign {
         Sign::Skipped { got, due } => due != 1 && got > due && got >> 32 == due >> 32,

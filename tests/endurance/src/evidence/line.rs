@@ -14,15 +14,15 @@ pub struct Line {
     pub member: Member,
     /// Its number in the member's log; the first is 1.
     pub number: usize,
-    /// When, since 1970. A line of a stack trace has the time of the line above it.
+    /// The time since 1970. A line of a stack trace has the time of the line above it.
     pub at: Duration,
-    /// What it says.
+    /// The text of the line.
     pub text: String,
-    /// What that means.
+    /// Its meaning.
     pub sign: Sign,
 }
 
-/// What a line means.
+/// The meaning of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sign {
     /// The process started (`QuorumPeerMain`).
@@ -49,7 +49,7 @@ pub enum Sign {
     Skipped {
         /// The transaction that came.
         got: i64,
-        /// The one after the last.
+        /// The transaction after the last.
         due: i64,
     },
     /// A transaction is written to the log on disk behind a later one (`FileTxnLog`).
@@ -60,7 +60,7 @@ pub enum Sign {
     Mismatch(i64),
 }
 
-/// The lines of a member's log that tell something, in order.
+/// Returns the lines of a member's log that have a meaning, in order.
 pub(super) fn lines(member: Member, log: &str) -> Vec<Line> {
     let mut lines = Vec::new();
     let mut at = Duration::ZERO;
@@ -126,7 +126,8 @@ fn sign_of(message: &str) -> Option<Sign> {
     }
 }
 
-/// Other threads may write between a message and its stack trace, but not into the trace.
+/// Reads a stack trace. Other threads may write between a message and its trace, but not into the
+/// trace.
 fn sign_of_trace(text: &str, below: &str) -> Option<Sign> {
     let dropped = text.starts_with("java.lang.NullPointerException")
         && below.contains("org.apache.zookeeper.server.quorum.Learner.syncWithLeader(");
@@ -137,7 +138,7 @@ fn hex(digits: &str) -> Option<i64> {
     i64::from_str_radix(digits.trim(), 16).ok()
 }
 
-/// The time of `2026-01-31T23:59:59.999`, in UTC.
+/// Reads the time of `2026-01-31T23:59:59.999`, in UTC.
 fn time_of(text: &str) -> Option<Duration> {
     let (date, time) = text.split_once('T')?;
     let (time, millis) = time.split_once('.')?;
@@ -155,7 +156,7 @@ fn numbers(text: &str, between: char) -> Option<[u64; 3]> {
     numbers?.try_into().ok()
 }
 
-/// The days from 1970-01-01 to a date.
+/// Returns the days from 1970-01-01 to a date.
 fn days(year: u64, month: u64, day: u64) -> Option<u64> {
     const BEFORE: [u64; 12] = [0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334];
     let before = BEFORE.get(usize::try_from(month.checked_sub(1)?).ok()?)?;

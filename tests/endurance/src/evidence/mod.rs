@@ -35,13 +35,13 @@ const SHOWN: usize = 240;
 pub struct Finding {
     /// Which.
     pub defect: Defect,
-    /// What came of it.
+    /// The effect of the defect.
     pub effect: Effect,
     /// The lines that show it, in the order in which they were written.
     pub lines: Vec<Line>,
 }
 
-/// What a defect did.
+/// The effect of a defect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// A member lacks transactions that the others have, or has what they gave up.
@@ -51,13 +51,13 @@ pub enum Effect {
 }
 
 impl Finding {
-    /// When the effect was seen.
+    /// Returns the time at which the effect was seen.
     pub fn seen_at(&self) -> Duration {
         self.lines.iter().map(|line| line.at).max().unwrap_or_default()
     }
 }
 
-/// What the logs of all members show, for the defects that the release has.
+/// Returns the findings in the logs of all members, for the defects that the release has.
 pub fn findings(release: ServerVersion, logs: &[(Member, String)]) -> Vec<Finding> {
     let members: Vec<_> = logs.iter().map(|(member, log)| line::lines(*member, log)).collect();
     let mut findings = rollbacks::find(release, &members);
@@ -83,7 +83,7 @@ impl fmt::Display for Line {
     }
 }
 
-/// The file in which a member's log is kept.
+/// Returns the name of the file that keeps a member's log.
 pub fn log_name(member: Member) -> String {
     format!("{member:?}.log").to_lowercase()
 }

@@ -21,7 +21,7 @@ struct Elected<'a> {
     has: i64,
 }
 
-/// For each leader without what was committed, the first member that forgot it.
+/// Finds, for each leader without a committed transaction, the first member that forgot it.
 pub(super) fn find(release: ServerVersion, members: &[Vec<Line>]) -> Vec<Finding> {
     let forgotten: Vec<_> = members.iter().flat_map(|lines| forgotten(release, lines)).collect();
     let elected = members.iter().flat_map(|lines| elected(lines));
@@ -72,7 +72,7 @@ fn forgotten(release: ServerVersion, lines: &[Line]) -> Vec<Forgotten> {
     for line in lines {
         match line.sign {
             Sign::Diff(zxid) => sent = Some((line, zxid)),
-            // What it is sent from now on starts from a state that is known.
+            // The leader's next messages start from a state that is known.
             Sign::Snapshot(_) | Sign::Truncated(_) => (sent, confirmed, how) = (None, None, None),
             Sign::Confirmed => {
                 if let Some((diff, zxid)) = sent.take() {
@@ -105,7 +105,7 @@ impl<'a> How<'a> {
         }
     }
 
-    /// The defect by which a member of this release forgets in this way.
+    /// Returns the defect by which a member of this release forgets in this way.
     fn defect(self, release: ServerVersion) -> Option<Defect> {
         let candidates: &[Defect] = match self {
             Self::Dropped(_) => &[Defect::DroppedOnCommit],

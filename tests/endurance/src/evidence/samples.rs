@@ -65,8 +65,8 @@ fn a_leader_that_dropped_what_it_confirmed_is_found() {
 #[test]
 fn a_tree_that_is_another_after_a_drop_is_found() {
     assert_eq!(found(&[HOLE]), [(Defect::DroppedOnCommit, FIRST)]);
-    // Without the drop, the death of the thread that writes explains it; without that, what is
-    // written late; and without all of them, nothing does.
+    // Without the drop, the death of the thread that writes explains it; without that, a late write
+    // does; and without all of them, nothing does.
     let without = |words: &[&str]| {
         let lines = HOLE.lines().filter(|line| !words.iter().any(|word| line.contains(word)));
         found(&[&lines.collect::<Vec<_>>().join("\n")])

@@ -23,7 +23,7 @@ pub struct Hold {
     pub valid_until: Duration,
 }
 
-/// What a lock is held for.
+/// The purpose for which a lock is held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Want {
     /// Alone.
@@ -32,15 +32,15 @@ pub enum Want {
     Read,
 }
 
-/// What must never be seen.
+/// A breach of the law.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Violation {
     /// Two held that exclude each other; or, where they are far apart, tokens do not grow.
     #[error("two holders: {earlier}; and {later}")]
     TwoHolders {
-        /// The one with the smaller token.
+        /// The hold with the smaller token.
         earlier: Box<Hold>,
-        /// The one with the greater token.
+        /// The hold with the greater token.
         later: Box<Hold>,
     },
     /// Two held by one token.

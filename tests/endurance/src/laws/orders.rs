@@ -1,6 +1,5 @@
-//! The law of order: transactions have the order of real time. A write that was requested after another
-//! one was acknowledged, to whichever client, has the greater zxid. So the zxids of each client's
-//! acknowledged writes grow, too.
+//! The law of order: transactions have the order of real time. A write that was requested after another one was
+//! acknowledged, to any client, has the greater zxid. So the zxids of each client's acknowledged writes grow, too.
 
 use core::time::Duration;
 

@@ -18,18 +18,18 @@ pub struct Snapshot {
     pub digest: u64,
 }
 
-/// What one client saw of a znode, in answer to a read or to a write of its own.
+/// The state of a znode that one client saw, in answer to a read or to a write of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sighting {
     /// The session.
     pub session: i64,
     /// The znode.
     pub path: String,
-    /// What it was.
+    /// The state.
     pub seen: Snapshot,
 }
 
-/// What must never be seen.
+/// A breach of the law.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Violation {
     /// One version of a znode is not the same to all.
@@ -37,9 +37,9 @@ pub enum Violation {
     Divergent {
         /// The znode.
         path: String,
-        /// What one client saw.
+        /// The state that one client saw.
         one: Snapshot,
-        /// What another one saw.
+        /// The state that another one saw.
         other: Snapshot,
     },
     /// A session saw an old state after it had seen a transaction that is younger than that
@@ -50,20 +50,20 @@ pub enum Violation {
         session: i64,
         /// The znode.
         path: String,
-        /// What it saw.
+        /// The state that it saw.
         seen: Snapshot,
         /// The greatest transaction that it had seen.
         after: i64,
-        /// What it should have seen at least.
+        /// The state that it should have seen at least.
         newer: Snapshot,
     },
 }
 
-/// All versions of all znodes that anybody saw.
+/// All versions of all znodes that any client saw.
 type Known<'a> = BTreeMap<&'a str, BTreeMap<i32, Snapshot>>;
 
-/// Holds what each client saw, in its order, against what all of them saw. A client whose calls
-/// overlap is several here: one for each of its tasks.
+/// Holds the states that each client saw, in its order, against those that all of them saw. A
+/// client with calls that overlap is several here: one for each of its tasks.
 ///
 /// # Errors
 ///

@@ -9,16 +9,16 @@ use election_tokio::Token;
 
 use super::writes::{Entry, NoEntry};
 
-/// What a leader writes under the guard of its leadership.
+/// An entry that a leader writes under the guard of its leadership.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seal {
     /// By which token.
     pub token: Token,
-    /// What; the writer is the nominee.
+    /// The entry; its writer is the nominee.
     pub entry: Entry,
 }
 
-/// What must never be seen.
+/// A breach of the law.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Violation {
     /// A write under an earlier token came after one under a later token.

@@ -6,7 +6,7 @@ use core::ops::Bound;
 
 use election_tokio::watch::EventType;
 
-/// What a watch is on.
+/// The subject of a watch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Watched {
     /// A znode's data.
@@ -17,10 +17,10 @@ pub enum Watched {
     Children,
 }
 
-/// What is watched, as a read shows it.
+/// The state that is watched, as a read shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// There is no znode.
+    /// The znode does not exist.
     Absent,
     /// Made what it is by this transaction: the data's (`mzxid`), or the list of children's
     /// (`pzxid`).
@@ -30,7 +30,7 @@ pub enum State {
 /// A read, and the session that made it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Look {
-    /// What was seen.
+    /// The state that the client saw.
     pub state: State,
     /// By which session; `None` if it changed meanwhile.
     pub session: Option<i64>,
@@ -95,7 +95,7 @@ pub enum Breach {
     Lost,
 }
 
-/// What must never be seen.
+/// A breach of the law.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{breach}: {vigil:?}")]
 pub struct Violation {
@@ -141,7 +141,7 @@ impl Vigil {
                 lives.then_some(Breach::Lost)
             }
             Ending::Fired { kind, .. } if !self.awaits(kind) => Some(Breach::NotWatched),
-            // What was absent may have come and gone again.
+            // An absent znode may have come and gone again.
             Ending::Fired { .. } if unchanged && self.first.state != State::Absent => {
                 Some(Breach::Spurious)
             }
@@ -164,7 +164,7 @@ impl Vigil {
         }
     }
 
-    /// A change between the read and the event.
+    /// Finds a change between the read and the event.
     fn skipped(&self, fired: i64, known: &BTreeSet<i64>) -> Option<i64> {
         match self.first.state {
             State::Since(seen) if seen < fired => {

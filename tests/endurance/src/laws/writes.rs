@@ -7,7 +7,7 @@ use core::fmt;
 use core::str::FromStr;
 use core::time::Duration;
 
-/// A value that is written at most once: who wrote it, and the how many-th of its writer it is.
+/// A value that is written at most once: its writer, and its number among that writer's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Entry {
     /// The writer.
@@ -30,17 +30,17 @@ pub enum Outcome<P> {
 /// One attempt to write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attempt<P> {
-    /// What was to be written.
+    /// The entry that was to be written.
     pub entry: Entry,
     /// [`now`](zk_test_kit::history::now) before it was asked for.
     pub asked_at: Duration,
     /// [`now`](zk_test_kit::history::now) after the outcome was heard.
     pub answered_at: Duration,
-    /// What became of it.
+    /// The outcome of the write.
     pub outcome: Outcome<P>,
 }
 
-/// What must never be seen.
+/// A breach of the law.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Violation {
     /// An acknowledged write is not there.
@@ -52,7 +52,7 @@ pub enum Violation {
     /// A write that did not happen is there.
     #[error("{0} was reported as not done and is there")]
     NotDone(Entry),
-    /// Nobody wrote what is there.
+    /// No client wrote the entry that is there.
     #[error("{0} is there, and nobody wrote it")]
     Foreign(Entry),
     /// A write is elsewhere than its answer said.
@@ -60,9 +60,9 @@ pub enum Violation {
     Misplaced {
         /// The write.
         entry: Entry,
-        /// Where its answer said.
+        /// The place that its answer gave.
         acknowledged: String,
-        /// Where it is.
+        /// The place where it is.
         found: String,
     },
     /// A writer's later write stands before an earlier one.
@@ -118,7 +118,7 @@ pub fn check<P: PartialEq + fmt::Debug>(
 }
 
 impl<P> Attempt<P> {
-    /// Where the write is, if it was acknowledged.
+    /// Returns the place of the write, if it was acknowledged.
     pub const fn place(&self) -> Option<&P> {
         match &self.outcome {
             Outcome::Done(place) => Some(place),

@@ -9,7 +9,7 @@ use super::FLAGS;
 use super::tracker::Patience;
 use super::worker::Worker;
 
-/// The flag of the client with this patience.
+/// Returns the flag of the client with this patience.
 pub(super) fn path(patience: Patience) -> String {
     format!("{FLAGS}/{patience:?}")
 }
@@ -28,7 +28,7 @@ pub(super) async fn raise(mut worker: Worker) -> Record {
                 worker.record().committed.push(Committed { asked_at, answered_at, zxid });
                 Ok(())
             }
-            // By an attempt whose outcome was unknown, or in a session that is over.
+            // An attempt with an unknown outcome has made it, or one in a session that is over.
             Err(error) if error.is_node_exists() => Ok(()),
             Err(error) => Err(error),
         };

@@ -16,7 +16,7 @@ pub(super) const LOCK: &str = "/lock";
 /// A lock that readers share.
 pub(super) const SHARED_LOCK: &str = "/shared-lock";
 
-/// Where those write that hold this lock alone.
+/// Returns the path to which holders of this lock write that hold it alone.
 pub(crate) const fn seals(lock: &str) -> &'static str {
     match lock.as_bytes() {
         b"/lock" => "/seals-lock",
@@ -95,7 +95,7 @@ async fn work(worker: &mut Worker, which: (&'static str, Want), guard: &LockGuar
         sleep(OFTEN).await;
     }
     if !guard.is_valid() && worker.writes_on() {
-        // It may be suspended, and go on. What is lost once is lost: it must not come back.
+        // It may be suspended, and go on. A lock that is lost once is lost: it must not come back.
         sleep(BRIEFLY).await;
         ask(worker, which, guard, &mut hold);
     }

@@ -35,12 +35,12 @@ pub(super) async fn keep(mut worker: Worker) -> Record {
     worker.finish().await
 }
 
-/// The path of a page by its number.
+/// Returns the path of a page by its number.
 pub(crate) fn page_path(number: usize) -> String {
     format!("{LEDGER}/page-{number:06}")
 }
 
-/// The path of the last page.
+/// Returns the path of the last page.
 pub(super) async fn last_page(worker: &Worker) -> Result<String, Error> {
     let pages = worker.client.get_children(LEDGER).await?;
     let last = pages.iter().max().map(|name| format!("{LEDGER}/{name}"));

@@ -35,13 +35,13 @@ use super::Record;
 use super::laws::holds::Want;
 use super::laws::vigils::Watched;
 
-/// Where the ledger is, page by page.
+/// The path of the ledger, page by page.
 pub const LEDGER: &str = "/ledger";
-/// Where items are created.
+/// The path below which items are created.
 pub const ITEMS: &str = "/items";
-/// Where ephemeral flags come and go.
+/// The path below which ephemeral flags come and go.
 pub const FLAGS: &str = "/flags";
-/// Where leaders write.
+/// The path to which leaders write.
 pub const SEALS: &str = "/seals";
 /// The election.
 pub const ELECTION: &str = "/election";
@@ -54,7 +54,7 @@ pub const LOCKS: [&str; 2] = [holder::LOCK, holder::SHARED_LOCK];
 /// How long a crew may take to get on after a fault.
 const PATIENCE: Duration = Duration::from_secs(90);
 
-/// Everybody at work.
+/// All workers.
 #[derive(Debug)]
 pub struct Crew {
     servers: String,
@@ -67,7 +67,7 @@ pub struct Crew {
 }
 
 impl Crew {
-    /// Lays out the znodes and sets everybody to work.
+    /// Lays out the znodes and sets all workers to work.
     pub async fn hire(servers: &str) -> Result<Self, TestFailure> {
         let mut crew = Self {
             servers: servers.to_owned(),
@@ -110,7 +110,7 @@ impl Crew {
         Ok(crew)
     }
 
-    /// Those that take locks.
+    /// Hires the workers that take locks.
     async fn hire_holders(&mut self) -> TestResult {
         let [lock, shared] = LOCKS;
         for (lock, wants) in [(lock, &[Want::Write][..]), (shared, &[Want::Write, Want::Read])] {
@@ -129,18 +129,19 @@ impl Crew {
     ///
     /// # Errors
     ///
-    /// [`NotInTime`] with the name of one who did not.
+    /// [`NotInTime`] with the name of one that did not.
     pub fn wait_for_progress(&self, when: &str) -> Result<(), NotInTime> {
         self.wait_for(when, |_| true)
     }
 
-    /// The same of those with brief sessions, who are the first to leave a member that is silent.
+    /// Waits for the same of the workers with brief sessions, which are the first to leave a member
+    /// that is silent.
     pub fn wait_for_progress_of_the_brief(&self, when: &str) -> Result<(), NotInTime> {
         self.wait_for(when, |pulse| pulse.patience() == Some(Patience::Brief))
     }
 
     fn wait_for(&self, when: &str, of: impl Fn(&Pulse) -> bool) -> Result<(), NotInTime> {
-        // What is under way may be done with already; what follows it is not.
+        // A call that is under way may be done with already; the next one is not.
         const MORE: u64 = 2;
         let pulses = self.pulses.iter().filter(|pulse| of(pulse));
         let wanted: Vec<_> = pulses.map(|pulse| (pulse, pulse.count() + MORE)).collect();
@@ -151,7 +152,7 @@ impl Crew {
         Ok(())
     }
 
-    /// What became of the clients' connections so far.
+    /// Returns the fate of the clients' connections so far.
     pub fn connections(&self) -> Vec<Connections> {
         self.trackers.iter().map(|tracker| tracker.connections()).collect()
     }
@@ -171,8 +172,8 @@ impl Crew {
         })
     }
 
-    /// Lets the writers end and, once all is quiet, the watchers; gives what they noted down, and
-    /// who could see itself lead when.
+    /// Lets the writers end and, once all is quiet, the watchers; returns their notes, and the
+    /// times at which each nominee could see itself lead.
     pub async fn dismiss(self) -> Result<(Record, History, Vec<Connections>), TestFailure> {
         let mut record = Record::default();
         self.phase.send_replace(Phase::Quiet);

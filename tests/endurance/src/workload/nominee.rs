@@ -34,7 +34,7 @@ pub(super) async fn stand(mut worker: Worker, leaders: Arc<Mutex<Watchers>>) -> 
     worker.finish().await
 }
 
-/// What follows a leadership.
+/// The nominee's next step after a leadership.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum AfterAll {
     Resign,
@@ -66,7 +66,7 @@ async fn lead(worker: &mut Worker, leadership: &Leadership) -> AfterAll {
             return AfterAll::Resign;
         }
         if !leadership.is_valid() {
-            // It may go on, if it is only suspended. What is lost once is lost.
+            // It may go on, if it is only suspended. A leadership that is lost once is lost.
             tokio::select! {
                 _ = leadership.lost() => return AfterAll::StandOn,
                 () = valid_again(worker, leadership) => {}

@@ -23,7 +23,7 @@ pub(super) async fn keep(mut worker: Worker, watched: Watched, path: String) -> 
     worker.finish().await
 }
 
-/// The same, for a client that does something else too.
+/// Does the same, for a client that does something else too.
 pub(super) async fn watch(worker: &mut Worker, watched: Watched, path: &str) {
     let mut before: Option<(Look, Option<State>, Ending)> = None;
     while worker.observes_on() {
@@ -122,7 +122,8 @@ async fn wait(
     }
 }
 
-/// Nothing changes any more: whatever did is to be reported before a read shows it.
+/// Looks once more when nothing changes any more: every change is to be reported before a read
+/// shows it.
 async fn last_look(
     worker: &Worker,
     (watched, path): (Watched, &str),

@@ -68,8 +68,8 @@ async fn write_both(worker: &mut Worker, pair: &str, version: Version) -> Option
 
 const MARK: CreateMode = CreateMode::PersistentSequential;
 
-/// Where the mark is, and what the two znodes are. Other results have no place, which the law of
-/// writes finds.
+/// Returns the place of the mark, and the metadata of the two znodes. Other results have no place,
+/// which the law of writes finds.
 fn both(results: Vec<OperationOutcome>) -> (String, Option<[Stat; 2]>) {
     use OperationOutcome::{Created, DataSet as Set};
     match <[OperationOutcome; 3]>::try_from(results) {

@@ -21,18 +21,18 @@ use super::{FLAGS, Patience, flags, left, marks, oneshot, right};
 /// Between two looks at what is watched.
 const LOOK: Duration = Duration::from_millis(40);
 
-/// What is watched.
+/// The subject of a watch.
 #[derive(Clone, Debug)]
 pub(super) struct Subject {
     path: String,
     mode: WatchMode,
-    /// What is read beside it: of the changes of these it is known how many there were.
+    /// The znodes that are read beside it: the number of changes to these is known.
     read: Vec<String>,
     /// The one-shot watch, on the same path or one below it.
     beside: (Watched, String),
 }
 
-/// What the watches of a client with this patience are on.
+/// Returns the subjects of a client's watches, with this patience.
 pub(super) fn subjects(patience: Patience, pair: &str) -> [Subject; 4] {
     let (left, right, marks, flag) = (left(pair), right(pair), marks(pair), flags::path(patience));
     let alone = |path: String, watched| {
@@ -94,10 +94,10 @@ struct Viewer {
 }
 
 impl Viewer {
-    /// Until all is over, or the watch is lost.
+    /// Looks on until all is over, or the watch is lost.
     async fn look_on(&mut self, worker: &Worker, subject: &Subject) -> Result<(), WatchLost> {
         loop {
-            // What is read once all is quiet shows every change.
+            // A read once all is quiet shows every change.
             let over = !worker.observes_on();
             for path in &subject.read {
                 self.read(worker, path).await?;
@@ -133,7 +133,7 @@ impl Viewer {
             if synced.is_ok()
                 && let Ok(stat) = worker.client.exists(path).await
             {
-                // What is told before the answer waits by now.
+                // The events that came before the answer wait by now.
                 self.note_waiting().await?;
                 let meanwhile = self.notes.len() - asked;
                 let (path, seen) = (path.to_owned(), stat.map(Znode::from));

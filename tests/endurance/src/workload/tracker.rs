@@ -20,7 +20,7 @@ impl Patience {
     /// Both.
     pub const ALL: [Self; 2] = [Self::Lasting, Self::Brief];
 
-    /// The session timeout.
+    /// Returns the session timeout.
     pub const fn session_timeout(self) -> Duration {
         match self {
             Self::Lasting => LASTING,
@@ -29,10 +29,10 @@ impl Patience {
     }
 }
 
-/// What became of one client's connection.
+/// The fate of one client's connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Connections {
-    /// Whose.
+    /// The client's name.
     pub client: String,
     /// How long its sessions live.
     pub patience: Patience,

@@ -19,7 +19,7 @@ use super::tracker::Patience;
 /// Between two calls of one client.
 const PACE: Duration = Duration::from_millis(25);
 
-/// What a crew is to do.
+/// The tasks of a crew.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Phase {
     Work,
@@ -28,7 +28,7 @@ pub(super) enum Phase {
     Over,
 }
 
-/// How much somebody has done.
+/// A worker's progress.
 #[derive(Debug)]
 pub(super) struct Pulse {
     name: String,
@@ -41,17 +41,17 @@ impl Pulse {
         Self { name: name.to_owned(), patience, beats: AtomicU64::new(0) }
     }
 
-    /// Whose it is.
+    /// Returns the name of the worker.
     pub(super) fn name(&self) -> &str {
         &self.name
     }
 
-    /// How long its sessions live; `None` for a group of both kinds.
+    /// Returns how long its sessions live; `None` for a group of both kinds.
     pub(super) const fn patience(&self) -> Option<Patience> {
         self.patience
     }
 
-    /// How many calls were answered.
+    /// Returns how many calls were answered.
     pub(super) fn count(&self) -> u64 {
         self.beats.load(Ordering::Relaxed)
     }
@@ -72,7 +72,7 @@ pub(super) struct Worker {
 
 /// A write that was answered.
 pub(super) struct Written {
-    /// Where it is.
+    /// Its place.
     pub(super) place: String,
     /// Its transaction, where the answer tells it.
     pub(super) zxid: Option<i64>,
@@ -89,7 +89,7 @@ impl Worker {
         Self { client, patience, number, written: 0, pulse, phase, record, sightings }
     }
 
-    /// Another task of the same client, which ends before this one.
+    /// Makes another task of the same client, which ends before this one.
     pub(super) fn beside(&self, pulse: Arc<Pulse>) -> Self {
         let shared = (pulse, self.phase.clone());
         Self::new(self.client.clone(), self.patience, self.number, shared)
@@ -99,7 +99,7 @@ impl Worker {
         self.number
     }
 
-    /// Whether to go on: those who write end first.
+    /// Whether to go on: the writers end first.
     pub(super) fn writes_on(&self) -> bool {
         *self.phase.borrow() < Phase::Quiet
     }
@@ -114,23 +114,23 @@ impl Worker {
         let _ = self.phase.clone().wait_for(|phase| *phase >= Phase::Quiet).await;
     }
 
-    /// Waits until everybody is to end.
+    /// Waits until all workers are to end.
     pub(super) async fn until_over(&self) {
         let _ = self.phase.clone().wait_for(|phase| *phase >= Phase::Over).await;
     }
 
-    /// Something was done.
+    /// Notes that something was done.
     pub(super) fn beat(&self) {
         self.pulse.beats.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Something was done. Rests, so that the machine is not busy with one client alone.
+    /// Notes that something was done. Rests, so that the machine is not busy with one client alone.
     pub(super) async fn beat_and_rest(&self) {
         self.beat();
         tokio::time::sleep(PACE).await;
     }
 
-    /// Something failed. Rests, and waits for a connection.
+    /// Recovers from a failure: rests, and waits for a connection.
     pub(super) async fn recover(&self) {
         tokio::time::sleep(PACE).await;
         let mut connection = self.client.connection_updates();
@@ -142,7 +142,7 @@ impl Worker {
         }
     }
 
-    /// The session, while the client is connected.
+    /// Returns the session, while the client is connected.
     pub(super) fn session(&self) -> Option<i64> {
         match self.client.connection_updates().latest() {
             ConnectionState::Connected { session, .. } => Some(session.get()),
@@ -195,7 +195,7 @@ impl Worker {
         self.into_record()
     }
 
-    /// Ends, with the session left to who it is shared with.
+    /// Ends, and leaves the session to the worker that shares it.
     pub(super) fn into_record(mut self) -> Record {
         self.record.sightings.push(self.sightings);
         self.record

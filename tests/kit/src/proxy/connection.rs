@@ -99,7 +99,7 @@ impl Connection {
         let _ = self.client.shutdown(Shutdown::Both);
     }
 
-    /// What a frame is that has arrived and is not the first of its direction.
+    /// Returns the kind of a frame that has arrived and is not the first of its direction.
     pub(super) fn label(&mut self, direction: Direction, bytes: &[u8]) -> Label {
         const NOTIFICATION: i32 = -1;
         match (direction, frame::xid(bytes), frame::opcode(bytes)) {

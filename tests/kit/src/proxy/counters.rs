@@ -6,11 +6,11 @@ use super::connection::ConnectionId;
 use super::frame::{Direction, FrameKind};
 use crate::opcode::Opcode;
 
-/// A snapshot of what a proxy has seen.
+/// A snapshot of a proxy's counts.
 ///
-/// A frame *arrives* when the proxy has read it whole, and *passes* just before the proxy writes
-/// it whole: whoever has received a frame finds it counted. What is held back, delayed or cut off
-/// has arrived and not passed.
+/// A frame *arrives* when the proxy has read it whole, and *passes* just before the proxy writes it
+/// whole: an end that has received a frame finds it counted. A frame that is held back, delayed or
+/// cut off has arrived and not passed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Connections accepted.
@@ -42,12 +42,13 @@ impl Counters {
         self.passed.get(&kind).copied().unwrap_or_default()
     }
 
-    /// Requests that have passed to servers, with that opcode.
+    /// Returns the requests with that opcode that have passed to servers.
     pub fn requests(&self, opcode: Opcode) -> u64 {
         self.passed(FrameKind::Request(opcode))
     }
 
-    /// Requests that have passed to servers, of every opcode; connect requests are not among them.
+    /// Returns the requests of every opcode that have passed to servers; connect requests are not
+    /// among them.
     pub fn all_requests(&self) -> u64 {
         let requests = |(kind, count): (&FrameKind, &u64)| {
             matches!(kind, FrameKind::Request(_)).then_some(*count)
@@ -55,7 +56,7 @@ impl Counters {
         self.passed.iter().filter_map(requests).sum()
     }
 
-    /// Requests, but for those that keep a session and its lease.
+    /// Returns the requests, but for those that keep a session and its lease.
     pub fn requests_but_upkeep(&self) -> u64 {
         let upkeep = self.requests(Opcode::PING) + self.requests(Opcode::SYNC);
         self.all_requests() - upkeep
@@ -76,12 +77,13 @@ impl Counters {
         self.passed(FrameKind::Notification)
     }
 
-    /// The same, for each connection that has had one.
+    /// Returns the same, for each connection that has had one.
     pub const fn notifications_by_connection(&self) -> &BTreeMap<ConnectionId, u64> {
         &self.notifications
     }
 
-    /// The first requests that have passed to servers on each connection, eight at most, in order.
+    /// Returns the first requests that have passed to servers on each connection, eight at most, in
+    /// order.
     pub const fn openings_by_connection(&self) -> &BTreeMap<ConnectionId, Vec<Opcode>> {
         &self.openings
     }

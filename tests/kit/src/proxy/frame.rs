@@ -16,7 +16,7 @@ pub enum Direction {
     ToClient,
 }
 
-/// What a frame is.
+/// The kind of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FrameKind {
     /// The first frame of a client.
@@ -29,7 +29,7 @@ pub enum FrameKind {
     Reply(Opcode),
     /// A watch fired.
     Notification,
-    /// A reply whose xid is that of no request in flight.
+    /// A reply with an xid that no request in flight has.
     StrayReply,
     /// Bytes that are no whole frame.
     Opaque(Direction),
@@ -56,7 +56,7 @@ impl Splitter {
         }
     }
 
-    /// The next whole piece, if there is one.
+    /// Takes the next whole piece, if there is one.
     pub(super) fn next_piece(&mut self) -> Option<Piece> {
         if let Self::Frames(buffer) = self {
             let length = usize::try_from(int_at(buffer, 0)?).unwrap_or(usize::MAX);
@@ -73,14 +73,14 @@ impl Splitter {
         self.rest()
     }
 
-    /// What is left, whole or not.
+    /// Returns the rest of the bytes, whole or not.
     pub(super) fn rest(&mut self) -> Option<Piece> {
         let (Self::Frames(buffer) | Self::Opaque(buffer)) = self;
         (!buffer.is_empty()).then(|| Piece::Opaque(core::mem::take(buffer)))
     }
 }
 
-/// The headers of a frame: those of requests and of replies start alike.
+/// Reads the xid of a frame: the headers of requests and of replies start alike.
 pub(super) fn xid(frame: &[u8]) -> Option<i32> {
     int_at(frame, PREFIX)
 }

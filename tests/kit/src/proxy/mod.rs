@@ -55,9 +55,10 @@ impl Proxy {
         Self::start(target, Protocol::Client)
     }
 
-    /// [`Self::to`] for any other protocol (that between the members of an ensemble): nothing is
-    /// read as a frame, only bytes and connections are counted. A target that refuses is tried
-    /// again for a while: a member treats a refusal more patiently than the end of a connection.
+    /// Does as [`Self::to`], for any other protocol (that between the members of an ensemble): it
+    /// reads nothing as a frame, and counts only bytes and connections. A target that refuses is
+    /// tried again for a while: a member treats a refusal more patiently than the end of a
+    /// connection.
     pub fn opaque_to(target: SocketAddr) -> io::Result<Self> {
         Self::start(target, Protocol::Opaque)
     }
@@ -69,12 +70,12 @@ impl Proxy {
         Ok(Self { port, shared, door: Mutex::new(door) })
     }
 
-    /// Where clients connect.
+    /// Returns the address to which clients connect.
     pub const fn addr(&self) -> SocketAddr {
         self.port.address()
     }
 
-    /// The connect string of this proxy: `host:port`.
+    /// Returns the connect string of this proxy: `host:port`.
     pub fn connect_string(&self) -> String {
         self.addr().to_string()
     }
@@ -112,7 +113,7 @@ impl Proxy {
         self.shared.abandon_server();
     }
 
-    /// The connections that are open, oldest first.
+    /// Returns the connections that are open, oldest first.
     pub fn connections(&self) -> Vec<ConnectionId> {
         self.shared.lock().connections.keys().copied().collect()
     }
@@ -131,9 +132,9 @@ impl Proxy {
         Ok(())
     }
 
-    /// Holds back all that arrives from now on, the ends of connections too. Connections stay
-    /// open, and new ones are accepted and just as silent. What was about to be written when
-    /// this was called may still arrive.
+    /// Holds back all that arrives from now on, the ends of connections too. Connections stay open,
+    /// and new ones are accepted and just as silent. Bytes that were about to be written when this
+    /// was called may still arrive.
     pub fn black_hole(&self, directions: Directions) {
         let held = match directions {
             Directions::ToServer => Held { to_server: true, to_client: false },
@@ -173,7 +174,7 @@ impl Proxy {
         self.cut_when(Cut::after_bytes(direction, bytes))
     }
 
-    /// What has passed so far.
+    /// Returns the counts so far.
     pub fn counters(&self) -> Counters {
         self.shared.lock().counters.clone()
     }
@@ -214,7 +215,7 @@ pub struct PlannedCut {
 }
 
 impl PlannedCut {
-    /// The connection that was cut, once one was.
+    /// Returns the connection that was cut, once one was.
     pub fn cut_connection(&self) -> Option<ConnectionId> {
         self.shared.lock().plans.outcome(self.plan)
     }

@@ -6,7 +6,7 @@ use super::connection::{ConnectionId, Frame, Label, RequestNumber};
 use super::frame::{Direction, FrameKind};
 use crate::opcode::Opcode;
 
-/// When to cut the connection on which it happens.
+/// The moment at which to cut the connection on which it happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cut {
     point: Point,
@@ -22,24 +22,24 @@ enum Point {
 }
 
 impl Cut {
-    /// The frame does not reach its receiver.
+    /// Cuts before the frame: it does not reach its receiver.
     pub const fn before(kind: FrameKind) -> Self {
         Self { point: Point::Before(kind), skip: 0 }
     }
 
-    /// The frame is written to its receiver, and the connection is cut at once: the answer to it
-    /// will hardly have arrived by then.
+    /// Cuts after the frame: the proxy writes it to its receiver, and cuts the connection at once.
+    /// The answer to it will hardly have arrived by then.
     pub const fn after(kind: FrameKind) -> Self {
         Self { point: Point::After(kind), skip: 0 }
     }
 
-    /// The request reaches the server, is executed and answered; the connection is cut when the
-    /// answer arrives at the proxy, and the client never sees it. Earlier answers pass.
+    /// Cuts instead of the reply: the server executes the request and answers; the proxy cuts the
+    /// connection when the answer arrives, and the client never sees it. Earlier answers pass.
     pub const fn instead_of_reply_to(opcode: Opcode) -> Self {
         Self { point: Point::InsteadOfReplyTo(opcode), skip: 0 }
     }
 
-    /// As soon as that many bytes have passed.
+    /// Cuts as soon as that many bytes have passed.
     pub const fn after_bytes(direction: Direction, bytes: u64) -> Self {
         Self { point: Point::AfterBytes { direction, left: bytes }, skip: 0 }
     }
@@ -63,7 +63,7 @@ enum Plan {
     Happened(ConnectionId),
 }
 
-/// What a frame may do.
+/// The treatment of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     Pass,
@@ -113,7 +113,7 @@ impl Plans {
 }
 
 impl Plan {
-    /// After how many bytes of the frame to cut, if this plan says so.
+    /// Returns after how many bytes of the frame to cut, if this plan says so.
     fn judge(&mut self, connection: ConnectionId, frame: &Frame) -> Option<usize> {
         match self {
             Self::Happened(_) => None,

@@ -84,7 +84,7 @@ fn connect(accepted: Accepted, shared: &Shared) -> io::Result<TcpStream> {
 fn spawn(name: &str, work: impl FnOnce() + Send + 'static) {
     let spawned = thread::Builder::new().name(name.to_owned()).stack_size(STACK).spawn(work);
     if let Err(error) = spawned {
-        // What the thread was to own is dropped, and with it its side of the connection.
+        // The parts of the thread are dropped, and with them its side of the connection.
         eprintln!("the proxy cannot start a thread: {error}");
     }
 }

@@ -70,7 +70,7 @@ pub(super) enum Opening {
     Cut,
 }
 
-/// What the thread that writes is to do with a frame.
+/// The writing thread's treatment of a frame.
 #[derive(Debug)]
 pub(super) enum Admission {
     Pass,
@@ -263,7 +263,7 @@ impl Shared {
         }
     }
 
-    /// `None`: the connection was cut.
+    /// Waits for the turn of a frame; `None` if the connection was cut.
     fn await_turn(
         &self,
         id: ConnectionId,
@@ -293,7 +293,8 @@ impl Shared {
 }
 
 impl Alias {
-    /// `None` if the texts differ in length: what follows them could not stay in its place.
+    /// Replaces a text by another one; `None` if they differ in length: the bytes behind them could
+    /// not stay in their place.
     pub(super) fn new(named: SocketAddr, read: SocketAddr) -> Option<Self> {
         let [named, read] = [named, read].map(|address| address.to_string().into_bytes());
         (named.len() == read.len()).then_some(Self { named, read })
@@ -312,7 +313,7 @@ impl Alias {
 }
 
 impl State {
-    /// The instant at which something that arrives now is to be delivered.
+    /// Returns the instant at which a frame that arrives now is to be delivered.
     pub(super) fn due(&self) -> Instant {
         Instant::now() + self.delay
     }

@@ -3,7 +3,7 @@
 use super::{Body, CreateMode, Message, RawClient, RawError, create_request};
 use crate::opcode::Opcode;
 
-/// What became of one creation: the path, or the error code.
+/// The outcome of one creation: the path, or the error code.
 pub type Created = Result<String, i32>;
 
 impl RawClient {

@@ -23,7 +23,7 @@ struct Running {
     thread: JoinHandle<()>,
 }
 
-/// What the thread is told to do with the server; it stops when nothing can be told any more.
+/// An order to the thread that has the server; it stops when no order can come any more.
 #[derive(Debug)]
 enum Order {
     Restart,

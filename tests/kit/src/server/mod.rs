@@ -30,7 +30,8 @@ pub enum ServerKind {
 }
 
 impl ServerKind {
-    /// The server of this kind that the tests of this process share; started by the first who asks.
+    /// Returns the server of this kind that the tests of this process share; the first caller
+    /// starts it.
     ///
     /// # Errors
     ///
@@ -45,12 +46,12 @@ impl ServerKind {
         shared.get_or_init(|| self.start()).as_ref()
     }
 
-    /// A server of the test's own.
+    /// Starts a server of the test's own.
     pub fn start(self) -> Result<TestServer, StartError> {
         self.start_with(&Settings::default())
     }
 
-    /// A server of the test's own that differs from the shared one.
+    /// Starts a server of the test's own that differs from the shared one.
     pub fn start_with(self, settings: &Settings) -> Result<TestServer, StartError> {
         Ok(TestServer(match self {
             Self::Apache => Running::Apache(settings.for_apache().start_server()?),
@@ -81,7 +82,7 @@ pub enum StartError {
 }
 
 impl TestServer {
-    /// Where clients connect.
+    /// Returns the address to which clients connect.
     pub const fn addr(&self) -> SocketAddr {
         match &self.0 {
             Running::Apache(server) => server.addr(),
@@ -89,7 +90,7 @@ impl TestServer {
         }
     }
 
-    /// The connect string of this server: `host:port`.
+    /// Returns the connect string of this server: `host:port`.
     pub fn connect_string(&self) -> String {
         self.addr().to_string()
     }
@@ -101,12 +102,12 @@ impl TestServer {
         fresh_chroot_at(self.addr(), label)
     }
 
-    /// Which release the server is; for the embedded one, which it answers as.
+    /// Returns the release of the server; for the embedded one, the one that it answers as.
     pub fn release(&self) -> Result<ServerVersion, FourLetterError> {
         release_at(self.addr())
     }
 
-    /// The watches that the server holds, over all connections.
+    /// Returns the watches that the server holds, over all connections.
     pub fn watch_count(&self) -> Result<u64, FourLetterError> {
         watch_count_at(self.addr())
     }
@@ -120,7 +121,7 @@ impl TestServer {
         Ok(())
     }
 
-    /// The embedded server alone: whether it answers requests with `ThrottledOp` from now on. Apache's
+    /// Sets whether the server answers requests with `ThrottledOp` from now on; the embedded server alone. Apache's
     /// finds so by itself ([`Settings::backlog`]).
     pub fn set_throttling(&self, throttling: Throttling) {
         if let Running::Embedded(server) = &self.0 {

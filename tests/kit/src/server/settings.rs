@@ -6,12 +6,12 @@ use zk_embedded::{Config, ExtendedTypes, Limits};
 
 use crate::zookeeper::Options;
 
-/// The configuration of a server, whichever it is. The defaults are those of [`Options`].
+/// The configuration of a server of either kind. The defaults are those of [`Options`].
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// The longest session timeout that is granted.
     pub max_session_timeout: Duration,
-    /// How often empty containers and znodes whose time is over are looked for.
+    /// How often the server looks for empty containers and for znodes whose time is over.
     pub container_check_interval: Duration,
     /// Whether znodes may have a time to live.
     pub extended_types: ExtendedTypes,
@@ -19,11 +19,11 @@ pub struct Settings {
     pub super_digest: Option<String>,
     /// The step in which sessions expire; two of them are the shortest session timeout.
     pub tick_time: Duration,
-    /// What becomes of requests in a burst.
+    /// The treatment of requests in a burst.
     pub backlog: Backlog,
 }
 
-/// What becomes of requests that wait.
+/// The treatment of requests that wait.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Backlog {
     /// They are done.

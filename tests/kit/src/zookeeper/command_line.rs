@@ -35,7 +35,7 @@ pub enum CommandLineError {
     /// It did not print what was awaited.
     #[error("{what}; zkCli printed:\n{printed}")]
     NotSaid {
-        /// What was awaited, and how long.
+        /// The condition, and how long it was awaited.
         what: NotInTime,
         /// All that it has printed.
         printed: String,
@@ -78,7 +78,7 @@ impl CommandLine {
         Ok(client)
     }
 
-    /// Which release the client is, whatever its server is; `None` if it does not tell.
+    /// Returns the release of the client, whatever its server is; `None` if it does not tell.
     pub const fn release(&self) -> Option<ServerVersion> {
         self.release
     }
@@ -87,7 +87,7 @@ impl CommandLine {
     pub fn run(&mut self, command: &str) -> Result<String, CommandLineError> {
         let from = self.said.lock().len();
         self.marks += 1;
-        // There is none, and the client says so, when it has done what comes before.
+        // The znode does not exist, and the client says so once it has done the earlier commands.
         let mark = format!("/mark-{}", self.marks);
         write!(self.commands, "{command}\nls {mark}\n")?;
         let to = self.wait(from, command, |line| line.ends_with(&mark))?;
@@ -116,7 +116,7 @@ impl CommandLine {
         self.wait(0, &event, is_event).map(|_| ())
     }
 
-    /// How often watches have told of such an event, so far.
+    /// Returns how often watches have reported such an event so far.
     pub fn count_events(&self, kind: &str, path: &str) -> usize {
         let event = format!("type:{kind} path:{path}");
         let lines = self.said.lock();
@@ -124,7 +124,7 @@ impl CommandLine {
         told.filter(|(_, rest)| rest.is_empty() || rest.starts_with(' ')).count()
     }
 
-    /// Where the first such line is.
+    /// Returns the place of the first such line.
     fn wait(
         &self,
         from: usize,
@@ -150,7 +150,7 @@ impl CommandLine {
 
 impl Drop for CommandLine {
     fn drop(&mut self) {
-        // It may have ended; what matters is that it does not live on.
+        // It may have ended already; it must not live on.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

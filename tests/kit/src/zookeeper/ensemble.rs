@@ -36,12 +36,12 @@ impl Member {
     }
 }
 
-/// Where a member is found by its peers.
+/// The addresses at which a member's peers find it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PeerAddress {
-    /// Where followers connect to their leader.
+    /// The address at which followers connect to their leader.
     pub quorum: SocketAddr,
-    /// Where votes are exchanged.
+    /// The address for votes.
     pub election: SocketAddr,
 }
 
@@ -68,7 +68,7 @@ impl Ensemble {
         }
     }
 
-    /// One of the servers, to be asked, killed, paused, resumed, restarted.
+    /// Returns one of the servers, to ask, kill, pause, resume or restart it.
     pub const fn member(&self, member: Member) -> &Server {
         let [first, second, third] = &self.members;
         match member {
@@ -78,18 +78,18 @@ impl Ensemble {
         }
     }
 
-    /// The connect string that names every member.
+    /// Returns the connect string that names every member.
     pub fn connect_string(&self) -> String {
         self.members.each_ref().map(Server::connect_string).join(",")
     }
 
-    /// The member that leads, by its own word; `None` while there is none. Members that were
-    /// killed or paused are not asked.
+    /// Returns the member that leads, by its own word; `None` while there is none. Members that
+    /// were killed or paused are not asked.
     pub fn leader(&self) -> Option<Member> {
         self.in_mode(Mode::Leader).next()
     }
 
-    /// The members that follow, by their own word.
+    /// Returns the members that follow, by their own word.
     pub fn followers(&self) -> Vec<Member> {
         self.in_mode(Mode::Follower).collect()
     }

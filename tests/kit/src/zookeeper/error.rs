@@ -52,7 +52,7 @@ pub enum StartError {
         /// The end of the server's log.
         log: String,
     },
-    /// The process runs, and serves nobody.
+    /// The process runs, but serves no client.
     #[error("the server at {address} does not serve after {bound:?}; its log ends with:\n{log}")]
     NotServing {
         /// The client port.
@@ -74,10 +74,10 @@ pub enum FourLetterError {
         word: String,
         /// The client port asked.
         address: SocketAddr,
-        /// What the socket said.
+        /// The socket's error.
         source: io::Error,
     },
-    /// The server runs, and serves nobody now (an election is going on, for instance).
+    /// The server runs, but serves no client now (an election is going on, for instance).
     #[error("the server at {0} is not serving now")]
     NotServing(SocketAddr),
     /// The answer lacks what was looked for.
@@ -87,7 +87,7 @@ pub enum FourLetterError {
         word: String,
         /// The client port asked.
         address: SocketAddr,
-        /// What was looked for.
+        /// The field that was looked for.
         field: String,
         /// The whole answer.
         answer: String,

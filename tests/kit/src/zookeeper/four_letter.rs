@@ -7,7 +7,7 @@ use std::net::TcpStream;
 
 use super::error::FourLetterError;
 
-/// What a server is within its ensemble.
+/// The role of a server within its ensemble.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// The only server.
@@ -34,7 +34,7 @@ pub(super) fn ask(address: SocketAddr, word: &str) -> Result<String, FourLetterE
     })
 }
 
-/// The server's mode, by `srvr`.
+/// Returns the server's mode, by `srvr`.
 pub(super) fn mode(address: SocketAddr) -> Result<Mode, FourLetterError> {
     let answer = ask(address, "srvr")?;
     if answer.contains("not currently serving requests") {
@@ -51,7 +51,7 @@ pub(super) fn mode(address: SocketAddr) -> Result<Mode, FourLetterError> {
     }
 }
 
-/// One number of `mntr`.
+/// Returns one number of `mntr`.
 pub(super) fn metric(address: SocketAddr, name: &str) -> Result<u64, FourLetterError> {
     let answer = ask(address, "mntr")?;
     if answer.contains("not currently serving requests") {
@@ -66,7 +66,7 @@ pub(super) fn metric(address: SocketAddr, name: &str) -> Result<u64, FourLetterE
     value.ok_or_else(|| unreadable(address, "mntr", name, answer))
 }
 
-/// The watches that the server holds, over all connections.
+/// Returns the watches that the server holds, over all connections.
 pub(crate) fn watch_count(address: SocketAddr) -> Result<u64, FourLetterError> {
     metric(address, "zk_watch_count")
 }

@@ -42,8 +42,8 @@ fn checked(class_path: OsString) -> Result<OsString, InstallError> {
     Ok(class_path)
 }
 
-/// The manifest of Debian's `zookeeper.jar` names every jar that the server needs, except for the
-/// one that prints what it logs, and one of Netty, which does TLS.
+/// Returns the class path. The manifest of Debian's `zookeeper.jar` names every jar that the server
+/// needs, except for the one that prints what it logs, and one of Netty, which does TLS.
 fn debian(jars: &Path) -> Result<OsString, InstallError> {
     let server = jars.join("zookeeper.jar");
     if !server.is_file() {

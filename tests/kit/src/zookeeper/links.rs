@@ -9,20 +9,20 @@ use super::error::StartError;
 use super::options::Options;
 use crate::proxy::{Directions, Proxy};
 
-/// An ensemble whose members find each other by way of proxies, and the proxies. Clients reach
-/// every member, whatever becomes of the links.
+/// An ensemble with members that find each other by way of proxies, and the proxies. Clients reach
+/// every member, in any state of the links.
 #[derive(Debug)]
 pub struct LinkedEnsemble {
     ensemble: Ensemble,
     links: Links,
 }
 
-/// What a member that is cut off does not get through to the others, or not from them.
+/// The messages that a cut-off member loses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lost {
-    /// What it sends.
+    /// Its own messages.
     Sent,
-    /// What is sent to it.
+    /// The messages to it.
     Received,
     /// All.
     Both,
@@ -56,7 +56,7 @@ impl LinkedEnsemble {
         Ok(Self { ensemble, links })
     }
 
-    /// The ensemble.
+    /// Returns the ensemble.
     pub const fn ensemble(&self) -> &Ensemble {
         &self.ensemble
     }
@@ -84,8 +84,8 @@ impl LinkedEnsemble {
         }
     }
 
-    /// Lets a member that was cut off or deserted find the others again. What was held back is
-    /// lost.
+    /// Lets a member that was cut off or deserted find the others again. Messages that were held
+    /// back are lost.
     pub fn reunite(&self, member: Member) {
         for (&(from, to), link) in &self.links.0 {
             if from == member || to == member {
@@ -96,7 +96,8 @@ impl LinkedEnsemble {
 }
 
 impl Lost {
-    /// On a link by which the member connects to another one, or another one to it.
+    /// Returns the directions to cut on a link by which the member connects to another one, or
+    /// another one to it.
     const fn directions(self, by_member: bool, to_member: bool) -> Option<Directions> {
         match (self, by_member, to_member) {
             (Self::Both, true, _) | (Self::Both, _, true) => Some(Directions::Both),

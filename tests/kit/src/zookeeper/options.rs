@@ -55,96 +55,96 @@ impl Default for Options {
 }
 
 impl Options {
-    /// The defaults.
+    /// Returns the defaults.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// `tickTime`; 200 ms by default. Sessions are found dead at whole ticks.
+    /// Sets `tickTime`; 200 ms by default. Sessions are found dead at whole ticks.
     #[must_use]
     pub const fn tick_time(mut self, tick_time: Duration) -> Self {
         self.tick_time = tick_time;
         self
     }
 
-    /// `syncLimit`, in ticks; 10 by default. How long the members of an ensemble bear silence.
+    /// Sets `syncLimit`, in ticks: how long the members of an ensemble bear silence; 10 by default.
     #[must_use]
     pub const fn sync_limit(mut self, ticks: u32) -> Self {
         self.sync_limit = ticks;
         self
     }
 
-    /// `minSessionTimeout`; two ticks by default.
+    /// Sets `minSessionTimeout`; two ticks by default.
     #[must_use]
     pub const fn min_session_timeout(mut self, timeout: Duration) -> Self {
         self.min_session_timeout = Some(timeout);
         self
     }
 
-    /// `maxSessionTimeout`; a minute by default.
+    /// Sets `maxSessionTimeout`; a minute by default.
     #[must_use]
     pub const fn max_session_timeout(mut self, timeout: Duration) -> Self {
         self.max_session_timeout = timeout;
         self
     }
 
-    /// `maxClientCnxns`, the connections from one address; 0, the default, means no limit.
+    /// Sets `maxClientCnxns`, the connections from one address; 0, the default, means no limit.
     #[must_use]
     pub const fn max_client_connections(mut self, connections: u32) -> Self {
         self.max_client_connections = connections;
         self
     }
 
-    /// `clientPortListenBacklog`; 4096 by default.
+    /// Sets `clientPortListenBacklog`; 4096 by default.
     #[must_use]
     pub const fn listen_backlog(mut self, connections: u32) -> Self {
         self.listen_backlog = connections;
         self
     }
 
-    /// `jute.maxbuffer`, in bytes; the server's own default (1 048 575) if not set.
+    /// Sets `jute.maxbuffer`, in bytes; the server's own default (1 048 575) if not set.
     #[must_use]
     pub const fn jute_max_buffer(mut self, bytes: u32) -> Self {
         self.jute_max_buffer = Some(bytes);
         self
     }
 
-    /// One more line of `zoo.cfg`, such as `extendedTypesEnabled=true`.
+    /// Adds a line to `zoo.cfg`, such as `extendedTypesEnabled=true`.
     #[must_use]
     pub fn config_line(mut self, line: impl Into<String>) -> Self {
         self.config_lines.push(line.into());
         self
     }
 
-    /// One more system property of the Java machine (`-Dname=value`).
+    /// Adds a system property of the Java machine (`-Dname=value`).
     #[must_use]
     pub fn system_property(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.system_properties.push((name.into(), value.into()));
         self
     }
 
-    /// A port for TLS beside the plain one: [`Server::secure_addr`].
+    /// Adds a port for TLS beside the plain one: [`Server::secure_addr`].
     #[must_use]
     pub fn secure_port(mut self, port: SecurePort) -> Self {
         self.secure_port = Some(port);
         self
     }
 
-    /// One more file in the server's folder, in which the server runs.
+    /// Adds a file to the server's folder, in which the server runs.
     #[must_use]
     pub fn file(mut self, name: impl Into<String>, content: impl Into<String>) -> Self {
         self.files.push((name.into(), content.into()));
         self
     }
 
-    /// The tree that the server has at its first start; that of a new server if not set.
+    /// Sets the tree that the server has at its first start; that of a new server if not set.
     #[must_use]
     pub fn snapshot(mut self, snapshot: Snapshot) -> Self {
         self.snapshot = Some(snapshot);
         self
     }
 
-    /// How long a start may take before it counts as failed; a minute by default.
+    /// Sets how long a start may take before it counts as failed; a minute by default.
     #[must_use]
     pub const fn start_bound(mut self, bound: Duration) -> Self {
         self.start_bound = bound;
@@ -161,10 +161,10 @@ impl Options {
         self.start_ensemble_routed(|_, _, address| Ok(address))
     }
 
-    /// [`Self::start_ensemble`], where `route` says at which address a member (first argument)
-    /// finds a peer (second), instead of the one that the peer listens on (third): that of a
-    /// proxy, for instance. It is asked for each ordered pair, and again, with other addresses,
-    /// when a port turned out to be taken.
+    /// Does as [`Self::start_ensemble`], where `route` returns the address at which a member (first
+    /// argument) finds a peer (second), instead of the one that the peer listens on (third): that
+    /// of a proxy, for instance. It is asked for each ordered pair, and again, with other
+    /// addresses, when a port turned out to be taken.
     pub fn start_ensemble_routed(
         &self,
         route: impl FnMut(Member, Member, PeerAddress) -> io::Result<PeerAddress>,
@@ -172,7 +172,7 @@ impl Options {
         Ensemble::start(self, route)
     }
 
-    /// Starts an ensemble of three between whose members the network can be broken.
+    /// Starts an ensemble of three, between which the network can be broken.
     pub fn start_linked_ensemble(&self) -> Result<LinkedEnsemble, StartError> {
         LinkedEnsemble::start(self)
     }
@@ -193,7 +193,7 @@ impl Options {
         &self.files
     }
 
-    /// The server's command line; it runs in the folder that holds `zoo.cfg`.
+    /// Returns the server's command line; it runs in the folder that holds `zoo.cfg`.
     pub(super) fn command(&self, install: &Install) -> Vec<OsString> {
         let mut command: Vec<OsString> = vec![install.java.clone().into()];
         command.extend(JVM_OPTIONS.iter().map(OsString::from));
@@ -210,7 +210,8 @@ impl Options {
         command
     }
 
-    /// `zoo.cfg` for a server whose clients come to `client_port`; `peers` are its last lines.
+    /// Returns `zoo.cfg` for a server that clients reach at `client_port`; `peers` are its last
+    /// lines.
     pub(super) fn config(&self, client_port: u16, peers: &str) -> String {
         let mut config = format!(
             "dataDir=./data\n\

@@ -7,14 +7,15 @@ pub use election_tokio::ServerVersion;
 use super::error::FourLetterError;
 use super::four_letter::{ask, unreadable};
 
-/// The release of a server, by `srvr`.
+/// Returns the release of a server, by `srvr`.
 pub fn release_at(address: SocketAddr) -> Result<ServerVersion, FourLetterError> {
     let answer = ask(address, "srvr")?;
     let version = answer.lines().find_map(|line| line.strip_prefix("Zookeeper version: "));
     version.and_then(parse).ok_or_else(|| unreadable(address, "srvr", "Zookeeper version", answer))
 }
 
-/// The first three numbers of a text such as `3.9.3-c26634f34490bb0ea7a09cc51e05ede3b4e320ee`.
+/// Reads the first three numbers of a text such as
+/// `3.9.3-c26634f34490bb0ea7a09cc51e05ede3b4e320ee`.
 pub(super) fn parse(version: &str) -> Option<ServerVersion> {
     let mut numbers = version.split(|character: char| !character.is_ascii_digit());
     let mut next = || numbers.next()?.parse().ok();

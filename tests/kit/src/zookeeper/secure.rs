@@ -28,7 +28,7 @@ const KEY_STORE: &str = "key-store.pem";
 const TRUST_STORE: &str = "trust-store.pem";
 
 impl SecurePort {
-    /// Its lines in `zoo.cfg`.
+    /// Returns its lines in `zoo.cfg`.
     pub(super) fn config(&self, port: u16) -> String {
         let client_auth = match self.client_auth {
             ClientAuth::None => "none",

@@ -32,7 +32,7 @@ pub struct Server {
     client_port: ReservedPort,
     secure_port: Option<ReservedPort>,
     start_bound: Duration,
-    /// Where in the log the present run of the server starts.
+    /// The place in the log where the present run of the server starts.
     log_start: AtomicUsize,
 }
 
@@ -90,12 +90,12 @@ impl Server {
         })
     }
 
-    /// Where clients connect.
+    /// Returns the address to which clients connect.
     pub const fn addr(&self) -> SocketAddr {
         self.client_port.address()
     }
 
-    /// Where clients connect that speak TLS, with [`Options::secure_port`].
+    /// Returns the address to which clients connect that speak TLS, with [`Options::secure_port`].
     pub fn secure_addr(&self) -> Option<SocketAddr> {
         self.secure_port.as_ref().map(ReservedPort::address)
     }
@@ -105,7 +105,7 @@ impl Server {
         port.write(self.folder())
     }
 
-    /// The connect string of this server alone: `host:port`.
+    /// Returns the connect string of this server alone: `host:port`.
     pub fn connect_string(&self) -> String {
         self.addr().to_string()
     }
@@ -167,43 +167,43 @@ impl Server {
         }
     }
 
-    /// The answer to a four-letter word, such as `mntr`.
+    /// Returns the answer to a four-letter word, such as `mntr`.
     pub fn four_letter(&self, word: &str) -> Result<String, FourLetterError> {
         four_letter::ask(self.addr(), word)
     }
 
-    /// What the server is within its ensemble.
+    /// Returns the role of the server within its ensemble.
     pub fn mode(&self) -> Result<Mode, FourLetterError> {
         four_letter::mode(self.addr())
     }
 
-    /// One whole number of `mntr`, such as `zk_num_alive_connections`.
+    /// Returns one whole number of `mntr`, such as `zk_num_alive_connections`.
     pub fn metric(&self, name: &str) -> Result<u64, FourLetterError> {
         four_letter::metric(self.addr(), name)
     }
 
-    /// Which release the server is.
+    /// Returns the release of the server.
     pub fn release(&self) -> Result<ServerVersion, FourLetterError> {
         release_at(self.addr())
     }
 
-    /// The watches that the server holds, over all connections.
+    /// Returns the watches that the server holds, over all connections.
     pub fn watch_count(&self) -> Result<u64, FourLetterError> {
         four_letter::watch_count(self.addr())
     }
 
-    /// Everything that the server has logged so far.
+    /// Returns everything that the server has logged so far.
     pub fn log(&self) -> String {
         let log = fs::read(self.supervisor.folder().join("server.log"));
         String::from_utf8_lossy(&log.unwrap_or_else(|error| unreadable(&error))).into_owned()
     }
 
-    /// Where the server's configuration, data and log are.
+    /// Returns the folder of the server's configuration, data and log.
     pub fn folder(&self) -> &Path {
         self.supervisor.folder()
     }
 
-    /// The process id of the server, unless it is down.
+    /// Returns the process id of the server, unless it is down.
     pub fn process_id(&self) -> Option<u32> {
         match self.supervisor.life() {
             Life::Down => None,

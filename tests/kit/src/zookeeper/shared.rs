@@ -11,7 +11,7 @@ use super::options::Options;
 use super::server::Server;
 use crate::raw::{CreateMode, RawClient, RawError};
 
-/// The server that the tests of this process share; started by the first who asks.
+/// Returns the server that the tests of this process share; the first caller starts it.
 ///
 /// Tests that pause, kill or reconfigure a server need one of their own.
 ///
@@ -23,7 +23,7 @@ pub fn shared() -> Result<&'static Server, &'static StartError> {
     SHARED.get_or_init(|| Options::new().start_server()).as_ref()
 }
 
-/// A path that no other test uses: `/LABEL-PROCESS-NUMBER`. The znode is not created.
+/// Returns a path that no other test uses: `/LABEL-PROCESS-NUMBER`. The znode is not created.
 pub fn unique_path(label: &str) -> String {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     format!("/{label}-{}-{}", process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
@@ -37,7 +37,7 @@ impl Server {
     }
 }
 
-/// [`Server::fresh_chroot`], whatever the server is.
+/// Does as [`Server::fresh_chroot`], on a server of any kind.
 pub(crate) fn fresh_chroot_at(server: SocketAddr, label: &str) -> Result<String, RawError> {
     let path = unique_path(label);
     let mut client = RawClient::connect(server, Duration::from_secs(10))?;

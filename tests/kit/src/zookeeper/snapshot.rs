@@ -12,7 +12,7 @@ use std::path::Path;
 /// The zxid of the snapshot: the first transaction of the server comes after it.
 const ZXID: i64 = 0x100;
 
-/// The access list that needs no entry in the snapshot: everybody may do everything.
+/// The access list that needs no entry in the snapshot: every client may do everything.
 const OPEN: i64 = -1;
 
 /// A tree to start with: what a new server has, and the znodes that were added.
@@ -29,15 +29,16 @@ struct Znode {
 }
 
 impl Snapshot {
-    /// The tree of a new server. The root comes first, by the name that servers write it with.
+    /// Returns the tree of a new server. The root comes first, by the name that servers write it
+    /// with.
     pub fn new() -> Self {
         let names = ["", "/zookeeper", "/zookeeper/quota", "/zookeeper/config"];
         let znodes = names.into_iter().map(|path| Znode { path: path.to_owned(), creations: 0 });
         Self { znodes: znodes.collect() }
     }
 
-    /// Adds a persistent znode without children, whose parent was added before: the next sequential
-    /// child gets this number.
+    /// Adds a persistent znode without children, below a parent that was added before: the next
+    /// sequential child gets this number.
     #[must_use]
     pub fn with_next_number(mut self, path: &str, number: i32) -> Self {
         self.znodes.push(Znode { path: path.to_owned(), creations: number });
@@ -79,7 +80,7 @@ impl Default for Snapshot {
 }
 
 impl Znode {
-    /// The path, and the record `DataNode` with its `StatPersisted`.
+    /// Writes the path, and the record `DataNode` with its `StatPersisted`.
     fn put(&self, into: &mut Vec<u8>) {
         let (created, modified, creation_time, modification_time): (i64, i64, i64, i64) =
             (0, 0, 0, 0);

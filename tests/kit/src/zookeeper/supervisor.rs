@@ -10,7 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::wait;
 
-/// What the server's process is doing, as far as it was told.
+/// The state of the server's process, by the last order to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Life {
     Down,
@@ -43,7 +43,8 @@ impl Supervisor {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
-            // Its own group: whoever kills the tests' group must not kill the one who cleans up.
+            // A group of its own, so that a signal to the tests' group does not end the process
+            // that cleans up.
             .process_group(0)
             .spawn()?;
         let answers = process.stdout.take().ok_or(io::ErrorKind::BrokenPipe)?;
@@ -143,8 +144,9 @@ impl Shell {
     }
 }
 
-/// The states of a process's threads as in proc(5): `T` stopped, `Z` dead and not yet waited for.
-/// Empty where there is no such file system: then nothing is known, and nobody waits for it.
+/// Returns the states of a process's threads as in proc(5): `T` stopped, `Z` dead and not yet
+/// waited for. Empty where there is no such file system: then the states are not known, and the
+/// caller does not wait for them.
 fn threads(pid: u32) -> Vec<char> {
     let Ok(tasks) = fs::read_dir(format!("/proc/{pid}/task")) else {
         return Vec::new();

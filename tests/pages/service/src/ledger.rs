@@ -1,4 +1,4 @@
-//! What the leader writes to: a database that refuses the token of an earlier leader.
+//! The store that the leader writes to: a database that refuses the token of an earlier leader.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;

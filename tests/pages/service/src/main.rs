@@ -27,7 +27,7 @@ use crate::web::Web;
 type Failure = Box<dyn Error + Send + Sync>;
 
 const ELECTION: &str = "/reports/leader";
-/// What the service manager gives: more than these three together.
+/// The service manager's grace: more than these three together.
 const GRACE: Duration = Duration::from_secs(10);
 const RESIGNATION: Duration = Duration::from_secs(5);
 const CLOSE: Duration = Duration::from_secs(5);
@@ -82,7 +82,7 @@ async fn work(leadership: Leadership, cancelled: Cancelled, ledger: Ledger) -> R
     info!("leads with token {token}, after report {last}");
     while !cancelled.is_cancelled() {
         let ledger = ledger.clone();
-        // The thread goes on where the work is dropped. What it writes then, the fence refuses.
+        // The thread goes on where the work is dropped. The fence refuses its later writes.
         spawn_blocking(move || ledger.write(token)).await??;
         let _ = timeout(Duration::from_secs(1), cancelled.wait()).await;
     }

@@ -45,14 +45,14 @@ impl Copy {
                 break rest.trim_end_matches('/').to_owned();
             }
         };
-        // What it says on goes where the test's output goes.
+        // The copy's later lines go where the test's output goes.
         thread::spawn(move || {
             lines.map_while(Result::ok).for_each(|line| println!("{name}: {line}"))
         });
         Ok(Self { name, process, address })
     }
 
-    /// What it answers: the code, and the body.
+    /// Returns the copy's answer: the code, and the body.
     fn get(&self, path: &str) -> Outcome<(u16, String)> {
         let mut stream = TcpStream::connect(&self.address)?;
         stream.set_read_timeout(Some(Duration::from_secs(5)))?;
@@ -64,7 +64,7 @@ impl Copy {
         Ok((code, body.to_owned()))
     }
 
-    /// The name and the token of the leader that it knows.
+    /// Returns the name and the token of the leader that it knows.
     fn leader(&self) -> Option<(String, i64)> {
         let (200, body) = self.get("/leader").ok()? else { return None };
         let (name, token) = body.trim_end().split_once(" token ")?;

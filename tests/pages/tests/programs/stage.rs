@@ -1,4 +1,4 @@
-//! What a program of a page meets: a fresh server, and the files it names.
+//! The stage for a program of a page: a fresh server, and the files that the program names.
 #![expect(clippy::panic, reason = "a test fails by panicking")]
 
 use core::cell::Cell;
@@ -14,7 +14,7 @@ use tokio::time::timeout;
 use zk_test_kit::certificates::Authority;
 use zk_test_kit::zookeeper::{ClientAuth, Options, SecurePort, Server};
 
-/// What a program takes as a password.
+/// The password that a program takes.
 pub(crate) const PASSWORD: &str = "secret";
 /// The time that a program may take.
 const BOUND: Duration = Duration::from_secs(60);
@@ -36,17 +36,17 @@ thread_local! {
     static FOLDER: Cell<&'static str> = const { Cell::new("") };
 }
 
-/// The server of this test, in place of those on the page.
+/// Returns the server of this test, in place of those on the page.
 pub(crate) fn servers() -> &'static str {
     SERVERS.get()
 }
 
-/// Its port for TLS.
+/// Returns its port for TLS.
 pub(crate) fn secure_servers() -> &'static str {
     SECURE_SERVERS.get()
 }
 
-/// The folder with certificates, in place of that on the page.
+/// Returns the folder with certificates, in place of that on the page.
 pub(crate) fn folder() -> &'static str {
     FOLDER.get()
 }

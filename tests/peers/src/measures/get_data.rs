@@ -70,7 +70,7 @@ pub(super) fn measure(bench: &mut Bench) -> Outcome<()> {
     Ok(())
 }
 
-/// About half a second's worth, of the fast ones less.
+/// Returns the number of requests: about half a second's worth, of the fast ones less.
 const fn pipelined_count(bench: &Bench, contender: Contender) -> u32 {
     match (bench.extent, contender) {
         (Extent::Quick, _) => 256 * 10,
@@ -80,14 +80,14 @@ const fn pipelined_count(bench: &Bench, contender: Contender) -> u32 {
     }
 }
 
-/// The first number of the answer, and the time on the processor.
+/// Returns the first number of the answer, and the time on the processor.
 fn costs(worker: &mut Worker, order: &str) -> Outcome<(f64, Duration)> {
     let before = worker.cpu()?;
     let answer = worker.ask(order)?;
     Ok((number(&answer, 0)?, worker.cpu()?.saturating_sub(before)))
 }
 
-/// By strace, for one request after another.
+/// Counts system calls by strace, for one request after another.
 fn system_calls(bench: &Bench, worker: &mut Worker) -> Outcome<f64> {
     let summary = bench.folder.join(format!("strace-{}", worker.id()));
     let mut strace = ending_with_us("strace");

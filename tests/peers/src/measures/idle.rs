@@ -34,7 +34,7 @@ pub(super) fn measure(bench: &mut Bench) -> Outcome<()> {
                 let before = worker.resident_kib()?;
                 worker.ask(&format!("idle {sessions}"))?;
                 let resident = worker.resident_kib()? - before;
-                // What comes after a connect has passed.
+                // By now, the requests after the connect are over.
                 thread::sleep(SESSION_TIMEOUT / 3);
                 let first = Cost::of(worker, &server, sessions, span)?;
                 // The peers send the same at any time.

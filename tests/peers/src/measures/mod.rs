@@ -1,4 +1,4 @@
-//! What is measured, a file for each.
+//! The measures, a file for each.
 
 mod bring_up;
 mod failures;
@@ -18,7 +18,7 @@ use crate::process::Worker;
 use crate::server::{Install, Server};
 use crate::table::Row;
 
-/// What all measures share.
+/// The parts that all measures share.
 #[derive(Debug)]
 pub(crate) struct Bench {
     pub(crate) extent: Extent,
@@ -29,7 +29,7 @@ pub(crate) struct Bench {
     pub(crate) folder: PathBuf,
     pub(crate) rows: Vec<Row>,
     pub(crate) notes: Vec<String>,
-    /// What the server says that it is.
+    /// The release that the server reports.
     pub(crate) release: Option<String>,
 }
 
@@ -62,7 +62,7 @@ impl Bench {
         }
     }
 
-    /// Those of the columns that are to be had.
+    /// Returns those of the columns that are to be had.
     fn contenders(&self) -> Vec<Contender> {
         let quick = [Contender::Raw, Contender::Ours];
         let all = COLUMNS.into_iter();
@@ -114,7 +114,7 @@ impl Bench {
         self.notes.push(format!("{}, {}: {error}", contender.name(), what.into()));
     }
 
-    /// Apache ZooKeeper where it is to be had, else ours.
+    /// Starts Apache ZooKeeper where it is to be had, else ours.
     fn server(&mut self) -> Outcome<Server> {
         let server = match &self.install {
             Some(install) => Server::apache(install, &self.folder, Duration::from_secs(3))?,
@@ -135,7 +135,7 @@ impl Bench {
     }
 }
 
-/// Candidates and watches of a server.
+/// Returns the candidates and the watches of a server.
 fn standing(server: &Server) -> Outcome<[u64; 2]> {
     server.metrics(["zk_ephemerals_count", "zk_watch_count"])
 }

@@ -47,7 +47,7 @@ fn of_size(bench: &mut Bench, server: &crate::server::Server, size: u32) -> Outc
         thread::sleep(LONGER_THAN_A_LOOK);
         bench.each(&mut entrants, &what, |_, Entrant { contender, worker }| {
             let millis = worker.ask_one("turn")? / 1e6;
-            // What the newcomer still asks must not fall into the turn of another one.
+            // The newcomer's last requests must not fall into the turn of another one.
             thread::sleep(BETWEEN);
             if round == 0 {
                 return Ok(());

@@ -1,4 +1,4 @@
-//! What a client of Rust has to offer to be measured.
+//! The operations that a client of Rust has to offer to be measured.
 
 use core::time::Duration;
 use std::time::Instant;
@@ -21,7 +21,7 @@ pub(crate) trait Contender: Clone + Send + Sync + Sized + 'static {
     async fn close(self) -> Outcome<()>;
 }
 
-/// What a candidate reports.
+/// A report of a candidate.
 #[derive(Debug)]
 pub(crate) enum Report {
     /// It has its place in the queue, as far as its library tells.

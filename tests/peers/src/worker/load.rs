@@ -13,7 +13,7 @@ use crate::outcome::{Outcome, failed};
 pub(super) const WINDOW: usize = 256;
 const PATH: &str = "/election";
 
-/// By tasks, each one after another.
+/// Makes requests by tasks, each one after another.
 pub(super) async fn tasks<C: Contender>(client: &C, count: usize) -> Outcome<Vec<u64>> {
     let start = Instant::now();
     let tasks: Vec<_> = (0..WINDOW)
@@ -33,7 +33,7 @@ pub(super) async fn tasks<C: Contender>(client: &C, count: usize) -> Outcome<Vec
     Ok(vec![nanos(start.elapsed())])
 }
 
-/// By one task that holds the futures, and makes another one for each that is done.
+/// Makes requests by one task that holds the futures, and makes another one for each that is done.
 pub(super) async fn futures<C: Contender>(client: &C, count: usize) -> Outcome<Vec<u64>> {
     let start = Instant::now();
     let mut in_flight: FuturesUnordered<_> = (0..WINDOW).map(|_| get(client)).collect();
@@ -55,7 +55,7 @@ pub(super) async fn one_at_a_time<C: Contender>(client: &C, count: usize) -> Out
     Ok(vec![nanos(median(times))])
 }
 
-/// Zero of none.
+/// Returns the median; zero of none.
 pub(super) fn median(mut times: Vec<Duration>) -> Duration {
     times.sort_unstable();
     times.get(times.len() / 2).copied().unwrap_or_default()

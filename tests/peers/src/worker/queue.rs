@@ -67,7 +67,8 @@ impl Queue {
         Ok(queue)
     }
 
-    /// The leader resigns, and stands again once the next one leads: the time in between.
+    /// Lets the leader resign, and stand again once the next one leads; returns the time in
+    /// between.
     pub(super) async fn turn(&mut self) -> Outcome<Duration> {
         let Some(leader) = self.leader.take() else {
             return failed("no leader");

@@ -85,7 +85,7 @@ impl Worker {
         Ok(())
     }
 
-    /// A window of requests in one write, and so on.
+    /// Sends a window of requests in one write, and so on.
     fn pipelined(&mut self, count: usize) -> Outcome<Vec<u64>> {
         let connection = self.deleting.as_mut().ok_or("not connected")?;
         let requests = wire::get_data("/election").repeat(WINDOW);
@@ -110,8 +110,8 @@ impl Worker {
         Ok(vec![nanos(median(times))])
     }
 
-    /// All creates at once, one list, and a watch on each. On sessions of their own: one session
-    /// creates and deletes, and another one watches.
+    /// Sends all creates at once, one list, and a watch on each. On sessions of their own: one
+    /// session creates and deletes, and another one watches.
     fn stand(&mut self, node: &str, count: usize, sessions: &str) -> Outcome<Vec<u64>> {
         let (servers, timeout) = self.place.as_ref().ok_or("not connected")?;
         if sessions == "own" {
@@ -158,7 +158,7 @@ impl Worker {
         Ok(vec![nanos(time)])
     }
 
-    /// One thread pings each in turn.
+    /// Pings each session in turn, by one thread.
     fn idle(&mut self, count: usize) -> Outcome<Vec<u64>> {
         let (servers, timeout) = self.place.as_ref().ok_or("not connected")?;
         let mut connections = Vec::with_capacity(count);

@@ -24,7 +24,7 @@ impl Connection {
         Self::open_with_buffer(servers, session_timeout, 1 << 18)
     }
 
-    /// With a buffer of so many bytes for what is read.
+    /// Opens a connection with a buffer of so many bytes for reads.
     pub(super) fn open_with_buffer(
         servers: &str,
         session_timeout: Duration,
@@ -70,7 +70,7 @@ impl Connection {
         self.input.read_exact(answers)
     }
 
-    /// The next frame that answers a request.
+    /// Reads the next frame that answers a request.
     pub(super) fn answer(&mut self) -> io::Result<Vec<u8>> {
         self.next(|xid| xid != NOTIFICATION)
     }
@@ -123,7 +123,7 @@ pub(super) fn ping() -> Vec<u8> {
     framed(&[(-2_i32).to_be_bytes(), 11_i32.to_be_bytes()].concat())
 }
 
-/// The strings in an answer: the names of a list, or the one path of a creation.
+/// Returns the strings in an answer: the names of a list, or the one path of a creation.
 pub(super) fn names(frame: &[u8], start: usize) -> Vec<String> {
     let mut rest = frame.get(start..).unwrap_or_default();
     let mut names = Vec::new();

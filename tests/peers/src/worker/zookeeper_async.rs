@@ -39,7 +39,7 @@ impl Contender for ZookeeperAsync {
             let latch = LeaderLatch::new(Arc::clone(&self.0), id, seat.node.clone());
             latch.start().await.or_else(|error| failed(format!("{error:?}")))?;
             seat.is_in_place();
-            // There is no future of it, and no callback.
+            // The latch has no future for it, and no callback.
             seat.poll(|| latch.has_leadership()).await;
             seat.leads();
             seat.resigns().await;

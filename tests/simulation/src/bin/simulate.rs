@@ -32,7 +32,7 @@ enum Detail {
     Line,
 }
 
-/// When it is enough.
+/// The condition to stop.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Until {
     AllSeeds,
@@ -125,7 +125,7 @@ fn simulate(arguments: &Arguments) -> Tally {
     tally
 }
 
-/// The law that this seed breaks, if it breaks one.
+/// Returns the law that this seed breaks, if it breaks one.
 fn one_seed(arguments: &Arguments, seed: u64, tally: &Mutex<Tally>) -> Option<Law> {
     let in_turn = || {
         let turn = usize::try_from(seed % 3).unwrap_or(0);
@@ -156,7 +156,7 @@ fn one_seed(arguments: &Arguments, seed: u64, tally: &Mutex<Tally>) -> Option<La
     Some(violation.law)
 }
 
-/// In one piece, so that threads do not talk at once.
+/// Prints a violation in one piece, so that threads do not talk at once.
 fn tell(plan: &Plan, violation: &Violation, detail: Detail) {
     let head = format!("\nseed {}: {violation}\n  {}", plan.seed, plan.command());
     if detail == Detail::Full {

@@ -11,7 +11,7 @@ use super::{Broken, queue_of};
 use crate::clock::Time;
 use crate::queue::Queue;
 
-/// What the ensemble has committed of all queues.
+/// The committed candidates of all queues.
 #[derive(Debug)]
 pub(crate) struct Candidates {
     nodes: Vec<ElectionNode>,
@@ -32,7 +32,7 @@ impl Candidates {
         self.nodes.iter_mut().try_for_each(|node| node.take_in(now, database, changes))
     }
 
-    /// A nomination ended and said that its candidate is gone, or never was.
+    /// Notes that a nomination ended, and said that its candidate is gone, or never was.
     pub(crate) fn departed(
         &mut self,
         nominee: NomineeId,
@@ -47,21 +47,21 @@ impl Candidates {
         of_it.try_for_each(|node| node.departed(nominee, session))
     }
 
-    /// An operator asks for the deletion of a candidate.
+    /// Notes that an operator asks for the deletion of a candidate.
     pub(crate) fn condemn(&mut self, queue: Queue, candidate: &str) {
         if let Some(node) = self.nodes.get_mut(queue.index()) {
             node.condemn(candidate);
         }
     }
 
-    /// An operator lets nobody read a candidate any more.
+    /// Notes that an operator lets no client read a candidate any more.
     pub(crate) fn hide(&mut self, queue: Queue, candidate: &str) {
         if let Some(node) = self.nodes.get_mut(queue.index()) {
             node.hide(candidate);
         }
     }
 
-    /// The candidates that nobody may read.
+    /// Returns the candidates that no client may read.
     pub(crate) fn hidden(&self) -> Vec<(Queue, String)> {
         let hidden = |node: &ElectionNode| {
             let queue = node.queue;
@@ -93,23 +93,24 @@ impl Candidates {
         node.is_some_and(|node| node.known().contains_key(candidate))
     }
 
-    /// When an operator deleted the candidate with this token, if one did. No lease protects a
-    /// leader from that: its successor leads at once, and it hears of it as soon as it can.
+    /// Returns the time at which an operator deleted the candidate with this token, if one did. No
+    /// lease protects a leader from that: its successor leads at once, and it hears of it as soon
+    /// as it can.
     pub(crate) fn evicted_at(&self, token: Token) -> Option<Time> {
         self.nodes.iter().find_map(|node| node.evicted_at(token))
     }
 
-    /// How many there are.
+    /// Returns the number of candidates.
     pub(crate) fn count(&self, queue: Queue) -> usize {
         self.nodes.get(queue.index()).map_or(0, |node| node.known().len())
     }
 
-    /// How many there are in all elections.
+    /// Returns the number of candidates in all elections.
     pub(crate) fn count_all(&self) -> usize {
         self.nodes.iter().map(|node| node.known().len()).sum()
     }
 
-    /// The candidates of an election in the order of their creation.
+    /// Returns the candidates of an election in the order of their creation.
     pub(crate) fn in_order(&self, queue: Queue) -> Vec<&str> {
         self.nodes.get(queue.index()).map_or_else(Vec::new, ElectionNode::in_order)
     }
@@ -149,19 +150,20 @@ impl Candidates {
         node.is_some_and(|node| node.has_queued(nominee))
     }
 
-    /// How many permits stand that were made before this one.
+    /// Returns how many permits stand that were made before this one.
     pub(crate) fn permits_before(&self, token: Token) -> usize {
         let node = self.nodes.get(Queue::SEMAPHORE.index());
         let known = node.into_iter().flat_map(|node| node.known().values());
         known.filter(|known| known.czxid.get() < token.get()).count()
     }
 
-    /// One that stands before the znode of this contender with this token, and excludes it.
+    /// Returns a candidate that stands before the znode of this contender with this token, and
+    /// excludes it.
     pub(crate) fn rival_before(&self, own: NomineeId, token: Token) -> Option<&str> {
         self.nodes.get(queue_of(own).index())?.rival_before(own, token)
     }
 
-    /// The one that this contender waits for, as things stand.
+    /// Returns the candidate that this contender waits for, as things stand.
     pub(crate) fn predecessor(&self, nominee: NomineeId) -> Option<&str> {
         let queue = match queue_of(nominee) {
             Queue::SEMAPHORE => Queue::TURNS,
@@ -170,17 +172,17 @@ impl Candidates {
         self.nodes.get(queue.index())?.predecessor(nominee)
     }
 
-    /// The first that this contender cannot hold beside.
+    /// Returns the first candidate that this contender cannot hold beside.
     pub(crate) fn first_rival(&self, nominee: NomineeId) -> Option<&str> {
         self.nodes.get(queue_of(nominee).index())?.first_rival(nominee)
     }
 
-    /// How many have their turn.
+    /// Returns how many have their turn.
     pub(crate) fn front(&self, queue: Queue) -> usize {
         self.nodes.get(queue.index()).map_or(0, ElectionNode::front)
     }
 
-    /// The znodes of these contenders in this session.
+    /// Returns the znodes of these contenders in this session.
     pub(crate) fn of(&self, session: SessionId, contenders: &BTreeSet<NomineeId>) -> Vec<String> {
         let is_meant =
             |known: &Candidate| known.owner == session && contenders.contains(&known.nominee);

@@ -22,11 +22,11 @@ pub(crate) struct Conduct {
     most_calls: Vec<usize>,
     ended: BTreeSet<NomineeId>,
     reasons: Reasons,
-    /// Who was woken by the deletion of a candidate in a transaction.
+    /// The nominee that the deletion of a candidate in a transaction woke.
     woken: BTreeMap<(String, Zxid), NomineeId>,
 }
 
-/// Where the events of a session are on their automaton, which the documentation of
+/// The state of a session's events on their automaton, which the documentation of
 /// [`zk_session::Event`] draws.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Automaton {
@@ -36,7 +36,7 @@ enum Automaton {
 }
 
 impl Conduct {
-    /// Of clients of which so many calls may be in flight.
+    /// Makes the book of clients of which so many calls may be in flight.
     pub(crate) fn new(most_calls: Vec<usize>, reasons: Reasons) -> Self {
         Self {
             reasons,
@@ -48,7 +48,7 @@ impl Conduct {
         }
     }
 
-    /// A client's process starts.
+    /// Notes that a client's process starts.
     pub(crate) fn started(&mut self, client: usize) {
         if let Some(automaton) = self.automata.get_mut(client) {
             *automaton = Automaton::Apart;
@@ -60,7 +60,7 @@ impl Conduct {
         }
     }
 
-    /// What the host of a client owes.
+    /// Returns the duties of a client's host.
     pub(crate) fn contract(&self, client: usize) -> Option<&Contract> {
         self.contracts.get(client)
     }
@@ -74,7 +74,7 @@ impl Conduct {
         self.reasons
     }
 
-    /// Another process takes these nominees over, to delete what they have left.
+    /// Notes that another process takes these nominees over, to delete what they have left.
     pub(crate) fn handed_over(&mut self, nominees: impl Iterator<Item = NomineeId>) {
         for nominee in nominees {
             self.ended.remove(&nominee);

@@ -10,7 +10,7 @@ use super::Broken;
 use crate::client::CallId;
 use crate::outcome::Law;
 
-/// What passes between a host and its caller.
+/// An entry of the exchange between a host and its caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Entry {
     /// A call was submitted, to leave this watch, if any; the watch is called as the call is.
@@ -60,7 +60,7 @@ pub(crate) enum ServerKind {
     ReadOnly,
 }
 
-/// What one host owes, from its first session to its end.
+/// The duties of one host, from its first session to its end.
 #[derive(Debug)]
 pub(crate) struct Contract {
     stage: Stage,
@@ -71,7 +71,7 @@ pub(crate) struct Contract {
     most: usize,
     /// In the order of submission.
     unanswered: VecDeque<CallId>,
-    /// Those of this session that are not over.
+    /// The watches of this session that are not over.
     watches: BTreeMap<CallId, Watch>,
     recipes: BTreeSet<RecipeKey>,
 }
@@ -106,7 +106,7 @@ impl Contract {
         self.watches.len()
     }
 
-    /// Nothing is on its way any more.
+    /// Checks a host to which nothing is on its way any more.
     pub(crate) fn check_at_rest(&self) -> Result<(), Broken> {
         match self.unanswered.front() {
             Some(call) => Err((Law::CallsComplete, format!("{call:?} has no end"))),
@@ -114,7 +114,7 @@ impl Contract {
         }
     }
 
-    /// The host is to be over.
+    /// Checks that the host is over.
     pub(crate) fn check_over(&self) -> Result<(), Broken> {
         match self.stage {
             Stage::Ended(_) => Ok(()),
@@ -162,7 +162,7 @@ impl Contract {
         }
     }
 
-    /// What may happen at this stage.
+    /// Checks that the entry may come at this stage.
     fn check_stage(&self, entry: Entry) -> Result<(), Broken> {
         let may_happen = match (self.stage, entry) {
             // Sessions that expire are followed by others.
@@ -242,7 +242,8 @@ impl Contract {
         }
     }
 
-    /// The session is over: what rested on it was told.
+    /// Checks, when the session is over, that the host has reported the end of everything that
+    /// rested on it.
     fn session_over(&self) -> Result<(), Broken> {
         if let Some((watch, state)) = self.watches.first_key_value() {
             return Err((Law::WatchesTold, format!("{watch:?}, {state:?}, has no end")));

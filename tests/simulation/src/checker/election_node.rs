@@ -20,8 +20,8 @@ pub(crate) struct Candidate {
     pub(crate) czxid: Zxid,
 }
 
-/// An election node as the member shows it that has applied most. What is committed stays so:
-/// every other one shows an earlier state.
+/// An election node as the most advanced member shows it. A committed change stays: every other
+/// member shows an earlier state.
 #[derive(Debug)]
 pub(super) struct ElectionNode {
     pub(super) queue: Queue,
@@ -39,7 +39,7 @@ pub(super) struct ElectionNode {
     hidden: BTreeMap<Zxid, NomineeId>,
     /// The candidates that were deleted by that, and when.
     evicted: BTreeMap<Token, Time>,
-    /// Those that have had to queue behind another one, with any of their znodes.
+    /// The nominees that have had to queue behind another one, with any of their znodes.
     queued: BTreeSet<NomineeId>,
     last_write: i64,
     pub(super) guarded_writes: u64,
@@ -72,7 +72,7 @@ impl ElectionNode {
         }
     }
 
-    /// Takes in what a member shows, if nobody has shown that much before.
+    /// Takes in a member's state, if no member has shown that much before.
     pub(super) fn take_in(
         &mut self,
         now: Time,
@@ -131,7 +131,7 @@ impl ElectionNode {
         Ok(())
     }
 
-    /// Which of these stand, or have stood, behind another one that excludes them.
+    /// Notes which of these stand, or have stood, behind another one that excludes them.
     fn note_queued(&mut self, all: &[Candidate]) {
         let is_behind = |own: &Candidate| {
             all.iter().any(|other| other.czxid < own.czxid && excludes(other.nominee, own.nominee))
@@ -145,7 +145,7 @@ impl ElectionNode {
         self.queued.contains(&nominee)
     }
 
-    /// One that stands before the candidate with this token, and excludes it.
+    /// Returns a candidate that stands before the candidate with this token, and excludes it.
     pub(super) fn rival_before(&self, own: NomineeId, token: Token) -> Option<&str> {
         let stands = |candidate: &Candidate| candidate.czxid.get() == token.get();
         self.known.values().find(|candidate| stands(candidate))?;
@@ -156,7 +156,7 @@ impl ElectionNode {
         rival.map(|(name, _)| name.as_str())
     }
 
-    /// The one that a contender waits for: the nearest that stands before its znode and excludes it.
+    /// Returns the candidate that a contender waits for: the nearest that stands before its znode and excludes it.
     pub(super) fn predecessor(&self, nominee: NomineeId) -> Option<&str> {
         let own = self.known.values().find(|candidate| candidate.nominee == nominee)?;
         let before = self
@@ -166,13 +166,13 @@ impl ElectionNode {
         before.max_by_key(|(_, other)| other.czxid).map(|(name, _)| name.as_str())
     }
 
-    /// The first that this contender cannot hold beside.
+    /// Returns the first candidate that this contender cannot hold beside.
     pub(super) fn first_rival(&self, nominee: NomineeId) -> Option<&str> {
         let rivals = self.known.iter().filter(|(_, other)| excludes(other.nominee, nominee));
         rivals.min_by_key(|(_, other)| other.czxid).map(|(name, _)| name.as_str())
     }
 
-    /// How many hold, or are about to: those that stand behind none that excludes them.
+    /// Returns how many hold, or are about to: those that stand behind none that excludes them.
     pub(super) fn front(&self) -> usize {
         let known = self.known.values();
         known
@@ -199,9 +199,9 @@ impl ElectionNode {
         Ok(())
     }
 
-    /// A nomination ended and said that its candidate is gone, or never was. Those of earlier
-    /// sessions may be left, until these have expired for good: a leader of the ensemble that has
-    /// lost its quorum tells of an end that its successor knows nothing of.
+    /// Checks a nomination that ended, and said that its candidate is gone, or never was. Those of
+    /// earlier sessions may be left, until these have expired for good: a leader of the ensemble
+    /// that has lost its quorum tells of an end that its successor knows nothing of.
     pub(super) fn departed(
         &mut self,
         nominee: NomineeId,
@@ -220,12 +220,12 @@ impl ElectionNode {
         }
     }
 
-    /// An operator asks for the deletion of a candidate.
+    /// Notes that an operator asks for the deletion of a candidate.
     pub(super) fn condemn(&mut self, candidate: &str) {
         self.condemned.extend(self.known.get(candidate).map(|candidate| candidate.czxid));
     }
 
-    /// An operator lets nobody read a candidate any more.
+    /// Notes that an operator lets no client read a candidate any more.
     pub(super) fn hide(&mut self, candidate: &str) {
         if let Some(Candidate { nominee, czxid, .. }) = self.known.get(candidate) {
             self.hidden.insert(*czxid, *nominee);
@@ -237,7 +237,7 @@ impl ElectionNode {
         self.hidden.values().any(|hidden| *hidden == nominee)
     }
 
-    /// The candidates that nobody may read.
+    /// Returns the candidates that no client may read.
     pub(super) fn hidden(&self) -> impl Iterator<Item = &str> {
         let hidden = self.known.iter().filter(|(_, known)| self.hidden.contains_key(&known.czxid));
         hidden.map(|(name, _)| name.as_str())
@@ -247,18 +247,19 @@ impl ElectionNode {
         self.hidden.contains_key(&Zxid::new(token.get()))
     }
 
-    /// When an operator deleted the candidate with this token, if one did. No lease protects a
-    /// leader from that: its successor leads at once, and it hears of it as soon as it can.
+    /// Returns the time at which an operator deleted the candidate with this token, if one did. No
+    /// lease protects a leader from that: its successor leads at once, and it hears of it as soon
+    /// as it can.
     pub(super) fn evicted_at(&self, token: Token) -> Option<Time> {
         self.evicted.get(&token).copied()
     }
 
-    /// The candidates, in the order of their names.
+    /// Returns the candidates, in the order of their names.
     pub(super) fn known(&self) -> &BTreeMap<String, Candidate> {
         &self.known
     }
 
-    /// The candidates in the order of their creation.
+    /// Returns the candidates in the order of their creation.
     pub(super) fn in_order(&self) -> Vec<&str> {
         let mut known: Vec<_> = self.known.iter().collect();
         known.sort_by_key(|(_, candidate)| candidate.czxid);
@@ -287,7 +288,7 @@ impl ElectionNode {
     }
 }
 
-/// The nominee that a candidate belongs to, by whichever of its attempts.
+/// Returns the nominee of a candidate, which any of its attempts may have created.
 pub(super) fn nominee_of(candidate: &str) -> Option<NomineeId> {
     let id: NomineeId = candidate.strip_prefix("_c_")?.get(..36)?.parse().ok()?;
     Some(of_every_attempt(id))

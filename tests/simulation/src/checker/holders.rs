@@ -15,7 +15,7 @@ pub(crate) struct Valid {
     pub(crate) token: Token,
 }
 
-/// Those of one queue.
+/// The holders of one queue.
 ///
 /// Validity begins only by something that a client takes in, and ends by that or by its clock. So
 /// if two that exclude each other are valid at any moment, they are so right after the step by which the
@@ -23,7 +23,7 @@ pub(crate) struct Valid {
 #[derive(Debug)]
 pub(crate) struct Holders {
     kind: Kind,
-    /// The one that held alone last.
+    /// The holder that held alone last.
     last: Option<Valid>,
     /// Readers since then; of a semaphore, all that have held.
     readers: BTreeSet<Token>,
@@ -78,7 +78,7 @@ impl Holders {
         alone.map_or(Ok(()), |holder| self.alone(holder))
     }
 
-    /// No more hold than there are permits.
+    /// Checks that no more hold than there are permits.
     fn permits(&mut self, valid: impl Iterator<Item = Valid>) -> Result<(), Broken> {
         let mut count = 0;
         for holder in valid {
@@ -98,7 +98,7 @@ impl Holders {
         }
     }
 
-    /// Its token is greater than those of all before.
+    /// Checks that its token is greater than those of all before.
     fn alone(&mut self, holder: Valid) -> Result<(), Broken> {
         match self.last {
             Some(last) if last == holder => return Ok(()),
@@ -117,7 +117,7 @@ impl Holders {
         Ok(())
     }
 
-    /// Its token is greater than those of all before that held alone.
+    /// Checks that its token is greater than those of all before that held alone.
     fn reader(&mut self, holder: Valid) -> Result<(), Broken> {
         if let Some(last) = self.last.filter(|last| holder.token <= last.token) {
             return Err((Law::TokensGrow, format!("{} after {}", show(holder), show(last))));

@@ -15,11 +15,11 @@ use crate::checker::{Entry, WatchKind};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct CallId(u64);
 
-/// What the user has asked for.
+/// The user's requests.
 #[derive(Debug)]
 pub(super) struct Calls {
     last: CallId,
-    /// Those that were asked for last, of whichever session, and may be forgotten.
+    /// The watches that were asked for last, of any session; the user may forget them.
     watches: Vec<(CallId, CallerWatch)>,
     random: fastrand::Rng,
 }
@@ -76,13 +76,13 @@ impl Client {
         }
     }
 
-    /// Whether it is taken, and what comes of it, the checker hears; what it does shows on the
-    /// servers.
+    /// Submits a request. The checker hears whether the host takes it, and its outcome; the servers
+    /// show its effect.
     pub(super) fn submit<Q: Request>(&mut self, now: Instant, request: &Q) {
         let _ = self.submit_call(now, request);
     }
 
-    /// The name of the call, if it is taken.
+    /// Returns the name of the call, if it is taken.
     pub(super) fn submit_call<Q: Request>(&mut self, now: Instant, request: &Q) -> Option<CallId> {
         let call = self.next_call();
         let submitted = self.host.submit(now, call, request);

@@ -58,7 +58,7 @@ impl Client {
         self.withdraw(now, key);
     }
 
-    /// A contender that waits though its deadline was over at this moment.
+    /// Returns a contender that waits though its deadline was over at this moment.
     pub(crate) fn overdue(&self, moment: Instant) -> Option<NomineeId> {
         let is_overdue = |queued: Queued<'_>, seen: &Seen| {
             let is_over = match seen.stand.terms {
@@ -73,7 +73,7 @@ impl Client {
         overdue.map(|(_, queued)| queued.id)
     }
 
-    /// A contender that waits, and is to give up in time.
+    /// Returns a contender that waits, and is to give up in time.
     pub(crate) fn impatient(&self) -> Option<NomineeId> {
         let has_deadline =
             |seen: &Seen| matches!(seen.stand.terms, Terms::Lock { deadline: Some(_), .. });
@@ -86,7 +86,7 @@ impl Client {
         impatient.map(|(_, queued)| queued.id)
     }
 
-    /// The contenders for locks whose znodes may be there.
+    /// Returns the contenders for locks that may have znodes.
     pub(crate) fn contenders(&self) -> impl Iterator<Item = NomineeId> {
         let queued = self.queued().map(|(_, queued)| queued.id);
         queued.filter(|id| crate::checker::queue_of(*id).kind() != Kind::Election)
@@ -94,7 +94,7 @@ impl Client {
 }
 
 impl Seen {
-    /// What a contender tells that it was not told to do.
+    /// Returns whether a contender reports something that it was not told to do.
     pub(super) fn out_of_terms(&self, now: Instant, notice: LockNotice) -> Option<&'static str> {
         let Terms::Lock { claim, deadline } = self.stand.terms else {
             return None;

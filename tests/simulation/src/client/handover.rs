@@ -8,7 +8,7 @@ use super::users::Nomination;
 use super::{Client, Observed, Settings};
 use crate::checker::Entry;
 
-/// What a process leaves to the next one.
+/// The estate that a process leaves to the next one.
 #[derive(Debug)]
 pub(crate) struct Detached {
     ticket: SessionTicket,
@@ -46,8 +46,8 @@ impl Client {
         Some(Detached { ticket, nominations, contenders })
     }
 
-    /// A process that goes on with the session, and the nominations, of another. What the other
-    /// was about to delete, it withdraws.
+    /// Starts a process that goes on with the session, and the nominations, of another. It
+    /// withdraws the nominations that the other was about to delete.
     pub(crate) fn resume(settings: &Settings, detached: Detached, now: Instant) -> Self {
         let Detached { ticket, nominations, .. } = detached;
         let resumption = Resumption { ticket, if_gone: IfGone::StartAnew };
@@ -65,7 +65,7 @@ impl Client {
 }
 
 impl Detached {
-    /// The nominees that had told their end, and will once more.
+    /// Returns the nominees that had told their end, and will once more.
     pub(crate) fn owing(&self) -> impl Iterator<Item = NomineeId> {
         let owing = self.nominations.iter().filter(|(_, standing)| *standing == Standing::Owes);
         owing.map(|(nomination, _)| nomination.id)

@@ -21,7 +21,7 @@ use crate::queue::Queue;
 use crate::round::Round;
 use crate::toy;
 
-/// What somebody who watches a client closely sees it do.
+/// An act of a client, as a close observer sees it.
 #[derive(Debug)]
 pub(crate) enum Observed {
     Connected {
@@ -80,7 +80,7 @@ pub(crate) enum Observed {
     },
     /// A player has won this round.
     Won(Round),
-    /// What a use of a barrier, of a queue, or of the counter tells.
+    /// A notice of a use of a barrier, of a queue, or of the counter.
     Told(NomineeId, Box<Told>),
     /// A nominee gives up this place, and stands again behind the candidate that is to lead next.
     StoodBehind {
@@ -103,7 +103,7 @@ pub(crate) enum Observed {
     Entry(Entry),
 }
 
-/// What was seen of a nomination.
+/// An observation of a nomination.
 #[derive(Debug)]
 pub(super) struct Seen {
     pub(super) stand: Stand,
@@ -275,7 +275,7 @@ impl Client {
 }
 
 impl Seen {
-    /// The predecessor's end, if that is what woke it, and its own znode stands.
+    /// Returns the predecessor's end, if that is what woke it, and its own znode stands.
     fn woken(&self, wake: Wake, queued: Queued<'_>) -> Option<Observed> {
         let (own, predecessor) = self.following.as_ref()?;
         let stands = queued.znode.is_some_and(|znode| *znode == **own);

@@ -22,7 +22,7 @@ impl Queued<'_> {
     }
 }
 
-/// What a contender is, in the terms of a nominee.
+/// Returns a contender's state, in the terms of a nominee.
 pub(super) const fn role_of(state: LockState<'_>) -> Role<'_> {
     match state {
         LockState::Connecting => Role::Connecting,
@@ -35,7 +35,8 @@ pub(super) const fn role_of(state: LockState<'_>) -> Role<'_> {
     }
 }
 
-/// The same of one that wants a permit. The next one has its turn, and waits for a permit.
+/// Returns the same of a contender that wants a permit. The next one has its turn, and waits for a
+/// permit.
 pub(super) const fn role_at_semaphore(state: SemaphoreState<'_>) -> Role<'_> {
     match state {
         SemaphoreState::Connecting => Role::Connecting,
@@ -50,7 +51,7 @@ pub(super) const fn role_at_semaphore(state: SemaphoreState<'_>) -> Role<'_> {
     }
 }
 
-/// What a contender tells, in the terms of a nominee, if it is something that a nominee can tell.
+/// Returns a contender's notice in the terms of a nominee, if a nominee can give it.
 pub(super) const fn notice_of(notice: LockNotice) -> Option<Notice> {
     Some(match notice {
         LockNotice::Waiting => Notice::Following,

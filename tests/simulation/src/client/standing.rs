@@ -38,7 +38,7 @@ pub(crate) struct Claimant {
     pub(super) verdict: Verdict,
 }
 
-/// What one of them has to tell.
+/// A notice of one of them.
 #[derive(Clone, Debug)]
 pub(crate) enum StandingNotice {
     Nominee(election_core::Notice),
@@ -51,7 +51,7 @@ pub(crate) enum StandingNotice {
 }
 
 impl Standing {
-    /// Of those that stand in a queue of contenders.
+    /// Returns the contender, if the recipe stands in a queue of contenders.
     pub(super) fn queued(&self) -> Option<Queued<'_>> {
         match self {
             Self::Nominee(nominee) => Some(Queued {

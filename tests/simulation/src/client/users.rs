@@ -35,7 +35,7 @@ pub(crate) struct Nomination {
     pub(crate) when_asked: WhenAsked,
 }
 
-/// What its user asks for.
+/// The requests of its user.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Terms {
     Nominee(Policy, WhenAsked),
@@ -54,7 +54,7 @@ pub(crate) enum Chore {
     Create(String),
     /// Puts an item.
     Put(WhichQueue, ItemId),
-    /// Gives everybody these permissions on a znode, and no others.
+    /// Gives every client these permissions on a znode, and no others.
     Permit(String, Permissions),
 }
 

@@ -22,18 +22,18 @@ use crate::checker::Entry;
 use crate::recipes::{BARRIER, COUNTER, DOUBLE_BARRIER, ItemId, Moment, Put, QUEUES};
 use crate::uses::{Count, Use, Verdict, WhichQueue};
 
-/// What the user of a client wants of the recipes, and has seen of them.
+/// The uses of recipes that a client's user wants, and its observations of them.
 #[derive(Debug, Default)]
 pub(super) struct Using {
     uses: BTreeMap<RecipeKey, Running>,
     puts: BTreeMap<CallId, (WhichQueue, ItemId)>,
-    /// What takers have left for the next ones, by queue.
+    /// The windows that takers have left for the next ones, by queue.
     windows: [Option<ItemWindow<WINDOW>>; 2],
-    /// What the counter was seen at last, in this session.
+    /// The last value of the counter that the client has seen, in this session.
     counted: Option<(SessionId, i64)>,
 }
 
-/// One that goes on.
+/// A use that goes on.
 #[derive(Debug)]
 struct Running {
     id: NomineeId,
@@ -46,7 +46,7 @@ struct Running {
     verdict: Verdict,
 }
 
-/// What was committed when a use began.
+/// The committed state when a use began.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Began {
     pub(crate) at: Moment,
@@ -59,17 +59,17 @@ pub(crate) struct Terms {
     pub(crate) deadline: Option<Duration>,
     /// How many have to enter the double barrier.
     pub(crate) participants: u32,
-    /// What is put, if that is what is wanted.
+    /// The item to put, if the use is a put.
     pub(crate) item: ItemId,
 }
 
-/// What a use tells.
+/// A notice of a use.
 #[derive(Debug)]
 pub(crate) enum Told {
     Barrier(Began, BarrierEnd),
     DoubleBarrier(Option<SessionId>, DoubleBarrierNotice),
     Taker(WhichQueue, Option<SessionId>, TakerNotice<ItemId>),
-    /// What has become of a claim.
+    /// The end of a claim.
     ClaimEnded(WhichQueue, (ItemId, Option<SessionId>), TakerEnd<ItemId>),
     Put(WhichQueue, ItemId, Put),
     Counter {
@@ -144,14 +144,14 @@ impl Client {
         }
     }
 
-    /// What this session has seen of the counter.
+    /// Returns the value of the counter that this session has seen.
     fn counted(&self) -> i64 {
         let own = self.host.session_id();
         let seen = self.using.counted.filter(|(session, _)| Some(*session) == own);
         seen.map_or(0, |(_, number)| number)
     }
 
-    /// The counter was seen at this number.
+    /// Notes the number at which the counter was seen.
     pub(crate) fn has_counted(&mut self, number: i64) {
         self.using.counted = self.host.session_id().map(|session| (session, number));
     }
@@ -171,7 +171,7 @@ impl Client {
         }
     }
 
-    /// A call is answered; perhaps a put.
+    /// Takes in the answer to a call; perhaps a put.
     pub(super) fn see_put(
         &mut self,
         call: CallId,
@@ -191,7 +191,7 @@ impl Client {
         self.using.uses.contains_key(&key)
     }
 
-    /// A use has taken a step.
+    /// Takes in a step of a use.
     pub(super) fn see_use(&mut self, key: RecipeKey, notice: StandingNotice) -> Option<Observed> {
         let (session, seen) = (self.host.session_id(), self.counted());
         let Running { id, what, op, began, claim, .. } = self.using.uses.get_mut(&key)?;
@@ -219,7 +219,7 @@ impl Client {
         Some(Observed::Told(*id, Box::new(told)))
     }
 
-    /// A use is over.
+    /// Takes in the end of a use.
     pub(super) fn see_use_over(
         &mut self,
         (key, recipe): (RecipeKey, &Standing),
@@ -238,13 +238,13 @@ impl Client {
         Some(Observed::Told(running.id, Box::new(told)))
     }
 
-    /// What nothing more will be heard of, where the process is gone.
+    /// Returns a notice of doubt for each use that hears nothing more, because the process is gone.
     pub(crate) fn in_doubt(&self) -> impl Iterator<Item = Told> {
         let uses = self.using.uses.iter();
         uses.filter_map(|(key, running)| running.in_doubt(self.host.recipe(*key)))
     }
 
-    /// The user of a use has what it wanted, or wants it no longer.
+    /// Ends a use, as a user that has what it wanted, or wants it no longer.
     pub(crate) fn end_use(&mut self, now: Instant, id: NomineeId, verdict: Verdict) {
         let found = self.using.uses.iter_mut().find(|(_, running)| running.id == id);
         let Some((&key, running)) = found else {
@@ -257,7 +257,7 @@ impl Client {
         self.host.withdraw(now, key);
     }
 
-    /// Those that go on: what they are, and whether they can do so at the moment.
+    /// Returns the uses that go on: what they are, and whether they can do so at the moment.
     pub(crate) fn uses(&self) -> impl Iterator<Item = (NomineeId, Use)> {
         self.using.uses.values().map(|running| (running.id, running.what))
     }
@@ -269,7 +269,7 @@ impl Client {
 }
 
 impl Running {
-    /// What was on its way.
+    /// Returns the request that was on its way, as a notice of doubt.
     fn in_doubt(&self, recipe: Option<&Standing>) -> Option<Told> {
         match (self.what, recipe) {
             (Use::Count(_), _) => self.op.map(Told::CountInDoubt),

@@ -29,9 +29,9 @@ struct Heard {
 
 #[derive(Debug)]
 enum Prospect {
-    /// There is no quorum, or a better log.
+    /// The member waits for a quorum, or for a better log.
     Waiting,
-    /// This member stands, unless somebody with a better log is heard until then.
+    /// This member stands, unless it hears a member with a better log until then.
     StandsAt(Instant),
 }
 
@@ -87,7 +87,8 @@ impl Looking {
         }
     }
 
-    /// Notes that somebody else has no leader, and says what that changes to whom it concerns.
+    /// Notes that another member has no leader, and reports the consequences to the members
+    /// concerned.
     fn hear(&mut self, local: &mut Local, now: Instant, from: MemberId, announced: Announcement) {
         let reached = self.reach(local.id);
         let is_known = self.heard.contains_key(&from) && announced.hears.contains(&local.id);
@@ -116,14 +117,14 @@ impl Looking {
         }
     }
 
-    /// How many members, with itself, this one hears and is heard by.
+    /// Returns how many members, with itself, this one hears and is heard by.
     fn reach(&self, own: MemberId) -> usize {
         let hears_us = |heard: &&Heard| heard.announcement.hears.contains(&own);
         1 + self.heard.values().filter(hears_us).count()
     }
 
-    /// A quorum in reach and no better log: time to stand, after a while in which others may still
-    /// be heard.
+    /// Decides whether to stand: with a quorum in reach and no better log it is time, after a while
+    /// in which others may still be heard.
     fn consider(&mut self, local: &Local, now: Instant) -> Turn {
         self.heard.retain(|_, heard| heard.at + local.tick() > now);
         let reach = self.reach(local.id);
@@ -157,7 +158,7 @@ impl Looking {
     }
 }
 
-/// Whether to follow who claims to lead.
+/// Returns whether to follow the member that claims to lead.
 fn consent(local: &mut Local, from: MemberId, Claim { epoch, standing }: Claim) -> Turn {
     let asked = Promise { epoch, to: from };
     let consents = match standing {
@@ -165,7 +166,7 @@ fn consent(local: &mut Local, from: MemberId, Claim { epoch, standing }: Claim) 
             (epoch > local.promise.epoch || asked == local.promise)
                 && credentials >= local.credentials()
         }
-        // A promise of the same epoch to somebody else does not matter any more: that one can have
+        // A promise of the same epoch to another member does not matter any more: that one can have
         // no quorum.
         Standing::Elected => epoch >= local.promise.epoch,
     };

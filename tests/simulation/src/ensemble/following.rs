@@ -70,7 +70,7 @@ impl Following {
                 local.reset(from);
                 Turn::Stay
             }
-            // Other leaders have to wait: who follows answers no candidate.
+            // Other leaders have to wait: a follower answers no candidate.
             Message::Looking(_)
             | Message::Leading(_)
             | Message::ToLeader(..)

@@ -25,8 +25,8 @@ pub(super) struct Leading {
 
 #[derive(Debug)]
 enum Phase {
-    /// A quorum has to promise the epoch before anybody's log is touched: only then is everything
-    /// committed in this member's log.
+    /// A quorum has to promise the epoch before any member's log is touched: only then is
+    /// everything committed in this member's log.
     Discovering { due: Instant },
     /// A quorum has to acknowledge this member's log: then it is committed.
     Synchronizing { due: Instant },
@@ -109,21 +109,21 @@ impl Leading {
         }
     }
 
-    /// How long the end of a session takes from now on.
+    /// Sets how long the end of a session takes from now on.
     pub(super) fn set_expiry_pace(&mut self, pace: ExpiryPace) {
         if let Phase::Broadcasting(broadcast) = &mut self.phase {
             broadcast.leader_mut().set_expiry_pace(pace);
         }
     }
 
-    /// Ends the connections of those who follow: they are to look for another leader.
+    /// Ends the connections of the followers: they are to look for another leader.
     pub(super) fn abdicate(&mut self, local: &mut Local) {
         for learner in self.learners.members() {
             local.reset(learner);
         }
     }
 
-    /// Somebody has no leader.
+    /// Answers a member that has no leader.
     fn meet(&mut self, local: &mut Local, from: MemberId, announcement: &Announcement) -> Turn {
         // If it followed this one, it does so no more.
         self.learners.remove(from);
@@ -145,7 +145,7 @@ impl Leading {
         Turn::Stay
     }
 
-    /// Somebody else was elected.
+    /// Compares its claim with that of another member that was elected.
     fn compare(&self, local: &Local, from: MemberId, claim: Claim) -> Turn {
         let own = (local.credentials(), local.id);
         let yields = match (claim.standing, &self.phase) {
@@ -166,7 +166,7 @@ impl Leading {
         Claim { epoch: self.epoch, standing }
     }
 
-    /// A message of a learner, on its present link.
+    /// Handles a message of a learner, on its present link.
     fn serve(
         &mut self,
         local: &mut Local,
@@ -186,7 +186,7 @@ impl Leading {
                     broadcast.leader_mut().touch(now, session, timeout);
                 }
             }
-            // Handled before, or asked of a leader that does not lead yet, which nobody does.
+            // Handled before, or asked of a leader that does not lead yet, which no member does.
             (ToLeader::Join { .. } | ToLeader::Forward(..) | ToLeader::Alive(_), _) => {}
         }
     }

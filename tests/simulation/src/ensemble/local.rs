@@ -17,13 +17,13 @@ pub(super) struct Local {
     pub(super) config: EnsembleConfig,
     pub(super) log: Log,
     pub(super) promise: Promise,
-    /// What is committed, and the clients that read it. One replica lasts for all of the member's
+    /// The committed state, and the clients that read it. One replica lasts for all of the member's
     /// life: its database is the committed part of the log, and its tickets are never used twice.
     pub(super) replica: Replica,
     pub(super) random: fastrand::Rng,
     pub(super) touch_loss: TouchLoss,
     pub(super) read_only_mode: ReadOnlyMode,
-    /// When a client was heard of last.
+    /// The moment at which a client was last heard.
     pub(super) heard_at: Instant,
     outbox: VecDeque<PeerOutput>,
     links: u64,
@@ -53,7 +53,7 @@ impl Local {
         }
     }
 
-    /// How many members, itself among them, decide for all.
+    /// Returns how many members, itself among them, decide for all.
     pub(super) fn quorum(&self) -> usize {
         usize::from(self.config.size) / 2 + 1
     }
@@ -107,7 +107,7 @@ impl Local {
         self.outbox.pop_front()
     }
 
-    /// Nothing that was to be said is said.
+    /// Drops every message that was to be sent.
     pub(super) fn fall_silent(&mut self) {
         self.outbox.clear();
     }

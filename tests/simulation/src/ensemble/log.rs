@@ -22,7 +22,7 @@ pub(super) struct Promise {
 /// How good a log is. Whatever is committed is in the best log of every quorum.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Credentials {
-    /// Under whom the log was last synchronised.
+    /// The epoch of the leader that the log was last synchronised with.
     epoch: Epoch,
     last: Zxid,
 }
@@ -30,7 +30,7 @@ pub(super) struct Credentials {
 /// The transactions that a member has logged, committed or not.
 #[derive(Debug, Default)]
 pub(super) struct Log {
-    /// Of the leader whose log this is, as far as it goes.
+    /// The epoch of the leader whose log this is, as far as it goes.
     epoch: Epoch,
     txns: Vec<Txn>,
 }
@@ -40,7 +40,7 @@ impl Epoch {
         Self(self.0.saturating_add(1))
     }
 
-    /// What the first transaction of the epoch comes after.
+    /// Returns the zxid before the first transaction of the epoch.
     pub(super) fn beginning(self) -> Zxid {
         Zxid::new(i64::from(self.0) << 32)
     }
@@ -59,12 +59,12 @@ impl Log {
         Credentials { epoch: self.epoch, last: self.last() }
     }
 
-    /// The transactions after `zxid`.
+    /// Returns the transactions after `zxid`.
     pub(super) fn after(&self, zxid: Zxid) -> &[Txn] {
         self.txns.get(self.length_until(zxid)..).unwrap_or_default()
     }
 
-    /// How many transactions are not later than `zxid`.
+    /// Returns how many transactions are not later than `zxid`.
     pub(super) fn length_until(&self, zxid: Zxid) -> usize {
         self.txns.partition_point(|txn| txn.at.zxid <= zxid)
     }

@@ -32,10 +32,10 @@ pub struct Member {
     connections: BTreeSet<ConnectionId>,
 }
 
-/// What a member is to the others.
+/// The role of a member among the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MemberRole {
-    /// It has no leader, and serves nobody.
+    /// It has no leader, and serves no client.
     Looking,
     /// It follows, or is being brought to its leader's log.
     Following(MemberId),
@@ -44,7 +44,7 @@ pub enum MemberRole {
 }
 
 impl Member {
-    /// A member with an empty log, at its first start. Members with different seeds give out
+    /// Makes a member with an empty log, at its first start. Members with different seeds give out
     /// different session ids.
     pub fn new(id: MemberId, config: &EnsembleConfig, seed: u64, now: Instant) -> Self {
         let mut local = Local::new(id, config, seed);
@@ -52,7 +52,7 @@ impl Member {
         Self { local, role, connections: BTreeSet::new() }
     }
 
-    /// The process starts again after a crash: it still has the transactions that it logged and the
+    /// Starts the process again after a crash: it still has the transactions that it logged and the
     /// epoch that it promised; everything else is gone, its connections too.
     pub fn restart(&mut self, now: Instant) {
         self.local.fall_silent();
@@ -65,14 +65,14 @@ impl Member {
         self.look(now);
     }
 
-    /// What the member brings session timeouts into from now on. A real server learns of it when it
-    /// starts: to be set before [`Member::restart`]. It may differ from member to member.
+    /// Sets the bounds of session timeouts from now on. A real server learns of them when it
+    /// starts: to be set before [`Member::restart`]. They may differ from member to member.
     pub fn set_session_timeouts(&mut self, bounds: RangeInclusive<Duration>) {
         self.local.replica.set_session_timeouts(bounds.clone());
         self.local.config.server.session_timeouts = bounds;
     }
 
-    /// How long the end of a session takes from now on, while this member leads.
+    /// Sets how long the end of a session takes from now on, while this member leads.
     pub fn set_expiry_pace(&mut self, pace: ExpiryPace) {
         self.local.config.server.expiry_pace = pace;
         if let Role::Leading(leading) = &mut self.role {
@@ -96,24 +96,25 @@ impl Member {
         self.local.read_only_mode = mode;
     }
 
-    /// A message of another member arrives.
+    /// Handles a message of another member.
     pub fn handle_peer(&mut self, now: Instant, from: MemberId, message: PeerMessage) {
         let turn = self.role.handle(&mut self.local, now, from, message.0);
         self.take(now, turn);
     }
 
-    /// The connection with another member has ended.
+    /// Handles the end of the connection with another member.
     pub fn handle_peer_reset(&mut self, now: Instant, peer: MemberId) {
         let turn = self.role.handle_reset(peer);
         self.take(now, turn);
     }
 
-    /// The next thing to do with the connections to the other members.
+    /// Returns the next order for the connections to the other members.
     pub fn poll_peer(&mut self) -> Option<PeerOutput> {
         self.local.poll()
     }
 
-    /// A client has connected. A member that does not serve closes the connection at the handshake.
+    /// Takes a client's connection. A member that does not serve closes the connection at the
+    /// handshake.
     ///
     /// # Errors
     ///
@@ -128,20 +129,20 @@ impl Member {
         opened
     }
 
-    /// A client's transport delivered bytes.
+    /// Handles bytes that a client's transport delivered.
     pub fn receive(&mut self, now: Instant, connection: ConnectionId, bytes: &[u8]) {
         self.local.heard_at = now;
         self.local.replica.receive(connection, bytes);
         self.role.settle(&mut self.local, now);
     }
 
-    /// A client's transport is closed. Its session goes on.
+    /// Handles the end of a client's transport. Its session goes on.
     pub fn close(&mut self, connection: ConnectionId) {
         self.connections.remove(&connection);
         self.local.replica.close(connection);
     }
 
-    /// A client's connection that has something to send, or is to be closed.
+    /// Returns a client's connection that has something to send, or is to be closed.
     pub fn poll_ready(&mut self) -> Option<ConnectionId> {
         self.local.replica.poll_ready()
     }
@@ -167,17 +168,17 @@ impl Member {
         self.serve_reads_if_alone(now);
     }
 
-    /// When [`Member::handle_timeout`] wants to be called next.
+    /// Returns the time at which [`Member::handle_timeout`] wants to be called next.
     pub fn poll_timeout(&self) -> Option<Instant> {
         self.local.replica.poll_timeout().into_iter().chain([self.role.poll_timeout()]).min()
     }
 
-    /// Its number.
+    /// Returns its number.
     pub fn id(&self) -> MemberId {
         self.local.id
     }
 
-    /// What it is to the others.
+    /// Returns its role among the others.
     pub fn role(&self) -> MemberRole {
         match &self.role {
             Role::Looking(_) => MemberRole::Looking,
@@ -196,22 +197,22 @@ impl Member {
         !matches!(self.local.replica.mode(), ServerMode::NotServing | ServerMode::ReadOnly)
     }
 
-    /// What its clients read.
+    /// Returns the database that its clients read.
     pub fn database(&self) -> &Database {
         self.local.replica.database()
     }
 
-    /// The last transaction that it knows to be committed, and has applied.
+    /// Returns the last transaction that it knows to be committed, and has applied.
     pub fn committed(&self) -> Zxid {
         self.database().last_zxid()
     }
 
-    /// All transactions that it logged, those that are not committed last.
+    /// Returns all transactions that it logged, those that are not committed last.
     pub fn log(&self) -> &[Txn] {
         self.local.log.txns()
     }
 
-    /// What became of the role, and what the clients asked for meanwhile.
+    /// Takes the turn that the role asks for, and the clients' requests that came meanwhile.
     fn take(&mut self, now: Instant, turn: Turn) {
         if turn != Turn::Stay && self.local.replica.mode() == ServerMode::ReadOnly {
             self.local.replica.set_mode(ServerMode::NotServing);
@@ -245,7 +246,7 @@ impl Member {
         }
     }
 
-    /// Without a leader nobody is served, at first.
+    /// Looks for a leader. At first, the member serves no client meanwhile.
     fn look(&mut self, now: Instant) {
         self.local.replica.set_mode(ServerMode::NotServing);
         self.role = Role::Looking(Looking::new(&mut self.local, now));

@@ -10,22 +10,22 @@ use zk_jute::{SessionId, Zxid};
 use super::MemberId;
 use super::log::{Credentials, Epoch, Promise};
 
-/// What a member wants done with the connections to the others. The messages of an ordered pair
-/// arrive in the order in which they were sent, or are lost with the connection.
+/// A member's order for the connections to the others. The messages of an ordered pair arrive in
+/// the order in which they were sent, or are lost with the connection.
 #[derive(Clone, Debug)]
 pub enum PeerOutput {
     /// Deliver a message, by [`Member::handle_peer`](super::Member::handle_peer).
     Send {
-        /// To whom.
+        /// The member that it is for.
         to: MemberId,
-        /// What.
+        /// The message.
         message: PeerMessage,
     },
     /// End the connection: what is under way in both directions is lost, and the other side gets
     /// [`Member::handle_peer_reset`](super::Member::handle_peer_reset). Messages sent after this
     /// travel on a new connection.
     Reset {
-        /// With whom.
+        /// The member at the other end.
         peer: MemberId,
     },
 }
@@ -36,9 +36,9 @@ pub struct PeerMessage(pub(super) Message);
 
 #[derive(Clone)]
 pub(super) enum Message {
-    /// From a member without a leader, to everybody, until it has one.
+    /// From a member without a leader, to all others, until it has one.
     Looking(Announcement),
-    /// From a member that was elected, to everybody, and again to whoever looks for a leader.
+    /// From a member that was elected, to all others, and again to each that looks for a leader.
     Leading(Claim),
     ToLeader(Link, ToLeader),
     ToFollower(Link, ToFollower),
@@ -48,7 +48,7 @@ pub(super) enum Message {
 pub(super) struct Announcement {
     pub(super) promise: Promise,
     pub(super) credentials: Credentials,
-    /// Who was heard of late to look for a leader, too.
+    /// The members that were heard of late to look for a leader, too.
     pub(super) hears: BTreeSet<MemberId>,
     /// How many of those, with the sender, are known to hear the sender.
     pub(super) reach: usize,
@@ -65,12 +65,12 @@ pub(super) struct Claim {
 pub(super) enum Standing {
     /// It needs the promises of a quorum, of members with no better log than its own.
     Candidate(Credentials),
-    /// A quorum has promised; anybody may join.
+    /// A quorum has promised; any member may join.
     Elected,
 }
 
-/// One attempt of a follower to follow; numbered by the follower, and never used again. What is
-/// left of an earlier attempt is recognised by it.
+/// One attempt of a follower to follow; numbered by the follower, and never used again. Its number
+/// tells messages of an earlier attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Link(pub(super) u64);
 
@@ -93,7 +93,7 @@ pub(super) enum ToLeader {
 pub(super) enum ToFollower {
     /// All that the leader logged after what the follower knew to be committed when it joined.
     Synchronize(Vec<Txn>),
-    /// What was committed before this may be shown to clients.
+    /// A transaction that was committed before this may be shown to clients.
     UpToDate,
     /// The next transaction to be logged.
     Propose(Proposal),

@@ -17,7 +17,7 @@ pub(super) enum Role {
     Leading(Box<Leading>),
 }
 
-/// What becomes of a role.
+/// The next step of a role.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Turn {
     Stay,

@@ -6,8 +6,8 @@ use crate::ensemble::PeerMessage;
 use crate::links::Way;
 use crate::pipe::Pipe;
 
-/// One direction between two members. Each end counts the connections that it knows of; what was
-/// sent on an earlier one is lost.
+/// One direction between two members. Each end counts the connections that it knows of; a message
+/// that was sent on an earlier one is lost.
 #[derive(Debug)]
 pub(super) struct Line {
     pub(super) pipe: Pipe<(u64, Peer)>,
@@ -27,7 +27,7 @@ impl Network {
         self.push_peer(now, way, (generation, Peer::Message(message)));
     }
 
-    /// One member ends its connection with another.
+    /// Ends a member's connection with another.
     pub(crate) fn reset_peer(&mut self, now: Time, way: Way) {
         let next = self.line(way).generation.max(self.line(way.back()).generation) + 1;
         self.line(way).generation = next;
@@ -36,7 +36,7 @@ impl Network {
         self.push_peer(now, way, (next, Peer::Reset));
     }
 
-    /// The connection between two members breaks.
+    /// Breaks the connection between two members.
     pub(crate) fn lose_peer(&mut self, now: Time, way: Way) {
         let next = self.line(way).generation.max(self.line(way.back()).generation) + 1;
         for way in [way, way.back()] {

@@ -6,7 +6,7 @@ use zk_jute::Zxid;
 
 use super::{BARRIER, Broken, Moment, children_at, created};
 
-/// What is known of a barrier.
+/// The knowledge of a barrier.
 #[derive(Debug, Default)]
 pub struct BarrierBook {
     /// That of its node's parent: of when it was set or lifted last.
@@ -54,11 +54,12 @@ impl BarrierBook {
         self.set.is_none() || self.last_lifted >= since
     }
 
-    /// A use of the barrier that began at that moment ends. Whether it was set then, the user says.
+    /// Checks the end of a use of the barrier that began at that moment. The user says whether it
+    /// was set then.
     ///
     /// # Errors
     ///
-    /// What was told was at no moment since.
+    /// It was so at no moment since.
     pub fn ended(&mut self, since: Moment, end: BarrierEnd) -> Result<(), Broken> {
         let was_so = match end {
             BarrierEnd::Set | BarrierEnd::Is(BarrierState::Set) => self.was_set(since),

@@ -7,7 +7,7 @@ use zk_embedded::{Database, Znode};
 
 use super::{Broken, COUNTER};
 
-/// What is known of a counter that only grows.
+/// The knowledge of a counter that only grows.
 #[derive(Debug, Default)]
 pub struct CounterBook {
     value: i64,
@@ -34,19 +34,19 @@ impl CounterBook {
         Ok(())
     }
 
-    /// What it is at.
+    /// Returns its value.
     pub const fn value(&self) -> i64 {
         self.value
     }
 
-    /// How many changes were acknowledged, and of how many the outcome is not known.
+    /// Returns how many changes were acknowledged, and how many have an unknown outcome.
     pub fn counts(&self) -> (u64, u64) {
         let count = |length: usize| u64::try_from(length).unwrap_or(u64::MAX);
         (count(self.made.len()), count(self.unknown.len()))
     }
 
-    /// An operation ends that began when the counter was at `floor`; this client had seen `seen` in the
-    /// same session. Returns what it sees now.
+    /// Checks the end of an operation that began when the counter was at `floor`; this client had
+    /// seen `seen` in the same session. Returns what it sees now.
     ///
     /// # Errors
     ///
@@ -99,14 +99,14 @@ impl CounterBook {
         Ok(())
     }
 
-    /// The user of an operation is gone, and will not hear of its outcome.
+    /// Notes that the user of an operation is gone, and will not hear of its outcome.
     pub fn in_doubt(&mut self, op: CounterOp) {
         if amount(op) != 0 {
             self.unknown.push(amount(op));
         }
     }
 
-    /// The outcome of an operation is known after all.
+    /// Notes that the outcome of an operation is known after all.
     pub fn in_doubt_no_more(&mut self, op: CounterOp) {
         if let Some(at) = self.unknown.iter().position(|unknown| *unknown == amount(op)) {
             self.unknown.swap_remove(at);
@@ -130,7 +130,7 @@ impl CounterBook {
     }
 }
 
-/// By how much the counter grows, if the change is made.
+/// Returns by how much the counter grows, if the change is made.
 const fn amount(op: CounterOp) -> i64 {
     match op {
         CounterOp::Get => 0,

@@ -11,7 +11,7 @@ use super::{Broken, DOUBLE_BARRIER, created};
 
 const READY: &str = "ready";
 
-/// What is known of a double barrier.
+/// The knowledge of a double barrier.
 #[derive(Debug)]
 pub struct DoubleBarrierBook {
     participants: usize,
@@ -22,7 +22,8 @@ pub struct DoubleBarrierBook {
     enough: bool,
     /// The entries that stood when each round was opened.
     rounds: Vec<BTreeMap<String, Zxid>>,
-    /// Those that have said that nothing is left of them, in which session.
+    /// The participants that have said that nothing is left of them, and the session in which they
+    /// did.
     departed: BTreeMap<String, Option<SessionId>>,
     inside: u64,
     left: u64,
@@ -97,7 +98,7 @@ impl DoubleBarrierBook {
         Ok(())
     }
 
-    /// The entries that stand.
+    /// Returns the entries that stand.
     pub fn entries(&self) -> usize {
         self.entries.len()
     }
@@ -107,13 +108,13 @@ impl DoubleBarrierBook {
         (self.inside, self.left)
     }
 
-    /// The path of the entry at this place, by name, if there is any.
+    /// Returns the path of the entry at this place, by name, if there is any.
     pub fn entry_at(&self, number: u8) -> Option<String> {
         let place = usize::from(number) % self.entries.len().max(1);
         self.entries.keys().nth(place).map(|name| format!("{DOUBLE_BARRIER}/{name}"))
     }
 
-    /// The paths of the entries of a session but for those of these participants.
+    /// Returns the paths of the entries of a session but for those of these participants.
     pub fn entries_of(&self, session: SessionId, but: &[NomineeId]) -> Vec<String> {
         let but: Vec<String> = but.iter().map(ToString::to_string).collect();
         let of_it = self.entries.iter().filter(|(_, entry)| entry.owner == session);
@@ -121,7 +122,7 @@ impl DoubleBarrierBook {
         of_it.map(|(name, _)| format!("{DOUBLE_BARRIER}/{name}")).collect()
     }
 
-    /// A participant is told that enough have entered.
+    /// Checks the notice to a participant that enough have entered.
     ///
     /// # Errors
     ///
@@ -139,7 +140,7 @@ impl DoubleBarrierBook {
         self.rounds.iter().rev().find(|round| round.contains_key(name))
     }
 
-    /// A participant is told its end, in this session.
+    /// Checks the end of a participant, in this session.
     ///
     /// # Errors
     ///

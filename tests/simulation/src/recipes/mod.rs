@@ -32,7 +32,7 @@ pub const QUEUES: [&str; 2] = ["/queue", "/urgent"];
 /// The counter of a run.
 pub const COUNTER: &str = "/sum/counter";
 
-/// What is known of all recipes of a run.
+/// The knowledge of all recipes of a run.
 #[derive(Debug)]
 pub struct Books {
     seen: Zxid,
@@ -48,7 +48,7 @@ pub struct Books {
 }
 
 impl Books {
-    /// Those of a run, in whose double barrier so many have to enter.
+    /// Makes the books of a run, with a double barrier that so many have to enter.
     pub fn new(participants: usize) -> Self {
         let [plain, urgent] = QUEUES;
         Self {
@@ -61,12 +61,12 @@ impl Books {
         }
     }
 
-    /// Takes in what a server shows, if none has shown that much before. What one shows is committed: each
-    /// other one shows an earlier state.
+    /// Takes in a server's state, if none has shown that much before. The state of one is
+    /// committed: each other one shows an earlier state.
     ///
     /// # Errors
     ///
-    /// What is committed breaks a law.
+    /// The committed state breaks a law.
     pub fn take_in(&mut self, database: &Database) -> Result<(), Broken> {
         if database.last_zxid() <= self.seen {
             return Ok(());
@@ -82,12 +82,12 @@ impl Books {
         self.counter.take_in(database)
     }
 
-    /// The state that is committed.
+    /// Returns the state that is committed.
     pub const fn now(&self) -> Moment {
         self.now
     }
 
-    /// Once nothing is on its way any more.
+    /// Checks the books once nothing is on its way any more.
     ///
     /// # Errors
     ///
@@ -96,7 +96,7 @@ impl Books {
         self.check_at_rest_but(0)
     }
 
-    /// The same where so many items may have been taken by clients that are gone.
+    /// Checks the same, where so many items may have been taken by clients that are gone.
     ///
     /// # Errors
     ///
@@ -116,12 +116,12 @@ impl Books {
     }
 }
 
-/// The transaction that created a znode.
+/// Returns the transaction that created a znode.
 fn created(znode: Option<&Znode>) -> Option<Zxid> {
     Some(znode?.stat().czxid)
 }
 
-/// The transaction that changed the children of a znode last.
+/// Returns the transaction that changed the children of a znode last.
 fn children_at(znode: Option<&Znode>) -> Option<Zxid> {
     Some(znode?.stat().pzxid)
 }

@@ -13,12 +13,12 @@ use super::Broken;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ItemId(pub u32);
 
-/// What is known of a queue.
+/// The knowledge of a queue.
 #[derive(Debug)]
 pub struct QueueBook {
     node: &'static str,
     children_at: Zxid,
-    /// What stands, by the names of the znodes.
+    /// The items that stand, by the names of the znodes.
     standing: BTreeMap<String, (Zxid, ItemId)>,
     /// The sessions that have the claims that stand, by the names of the items.
     claims: BTreeMap<String, SessionId>,
@@ -28,7 +28,7 @@ pub struct QueueBook {
     unknown: u64,
 }
 
-/// Where an item is.
+/// The place of an item.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Place {
     /// It was never in the queue.
@@ -38,7 +38,7 @@ enum Place {
     Gone,
 }
 
-/// What has become of an item.
+/// The fate of an item.
 #[derive(Debug, Default)]
 struct Fate {
     place: Place,
@@ -138,12 +138,12 @@ impl QueueBook {
         self.claims.len()
     }
 
-    /// How many were taken, done, and are in doubt.
+    /// Returns how many were taken, done, and are in doubt.
     pub const fn counts(&self) -> (u64, u64, u64) {
         (self.taken, self.finished, self.unknown)
     }
 
-    /// The znodes by which a session claims items of this queue, but for the claims of these takers.
+    /// Returns the znodes by which a session claims items of this queue, but for the claims of these takers.
     pub fn claims_of(
         &self,
         session: SessionId,
@@ -153,7 +153,7 @@ impl QueueBook {
         let in_queue =
             |path: &str| Some(path.strip_prefix(self.node)?.strip_prefix('/')?.to_owned());
         let names: Vec<String> = database.ephemerals_of(session).filter_map(in_queue).collect();
-        // What is behind that counts sessions.
+        // The characters behind the first 23 count sessions.
         let own: Vec<String> =
             but.iter().map(|id| id.to_string().chars().take(23).collect()).collect();
         let is_own = |pin: &str| own.iter().any(|id| pin.starts_with(id.as_str()));
@@ -167,7 +167,7 @@ impl QueueBook {
         names.iter().filter(is_left).map(|name| format!("{}/{name}", self.node)).collect()
     }
 
-    /// A put is answered.
+    /// Checks the answer to a put.
     ///
     /// # Errors
     ///
@@ -189,11 +189,11 @@ impl QueueBook {
         }
     }
 
-    /// A taker of this session tells something.
+    /// Checks a notice of a taker of this session.
     ///
     /// # Errors
     ///
-    /// What it tells is not so: an item that it has stands, or another taker has it.
+    /// The notice is not so: an item that it has stands, or another taker has it.
     pub fn told(
         &mut self,
         session: Option<SessionId>,
@@ -213,7 +213,7 @@ impl QueueBook {
         }
     }
 
-    /// A taker is given a claim.
+    /// Checks a claim that a taker is given.
     ///
     /// # Errors
     ///
@@ -227,7 +227,7 @@ impl QueueBook {
         Err(format!("{id} is claimed, and the session never had the claim"))
     }
 
-    /// A taker is given an item.
+    /// Checks an item that a taker is given.
     ///
     /// # Errors
     ///
@@ -237,7 +237,7 @@ impl QueueBook {
         self.given(id)
     }
 
-    /// A taker that had a claim to an item in that session tells what has become of it.
+    /// Checks the end of a taker's claim to an item in that session.
     ///
     /// # Errors
     ///
@@ -289,7 +289,7 @@ impl QueueBook {
     }
 }
 
-/// What has become of a put.
+/// The fate of a put.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Put {
     /// The item is in the queue.
@@ -301,7 +301,7 @@ pub enum Put {
 }
 
 impl ItemId {
-    /// The item with this data.
+    /// Returns the item with this data.
     pub fn parse(data: &[u8]) -> Option<Self> {
         core::str::from_utf8(data).ok()?.parse().ok().map(Self)
     }

@@ -10,8 +10,8 @@ use crate::links::Impairment;
 use crate::plan::Plan;
 use crate::profile::Profile;
 
-/// Several impairments in short sequence between one member and the leader of the ensemble, so
-/// that what one of them lets pass meets the next.
+/// Draws several impairments in short sequence between one member and the leader of the ensemble,
+/// so that a message that passes one of them meets the next.
 pub(super) fn of_members(rng: &mut fastrand::Rng, plan: &Plan, at: Time) -> Vec<Incident> {
     let member = Whom::Number(rng.u8(0..plan.servers));
     match (plan.profile, rng.u8(0..5)) {
@@ -31,8 +31,8 @@ pub(super) fn of_members(rng: &mut fastrand::Rng, plan: &Plan, at: Time) -> Vec<
     (0..count).map(next).collect()
 }
 
-/// A member hears nothing of the leader for a while, then all at once; but what it answers to that
-/// does not arrive any more.
+/// Draws this: a member hears nothing of the leader for a while, then all at once; but its answers
+/// do not arrive any more.
 fn relay(rng: &mut fastrand::Rng, plan: &Plan, at: Time, member: Whom) -> Vec<Incident> {
     let impaired = |heading| What::ImpairMember(member, Others::Chief, heading, Impairment::Held);
     let deaf = plan.timeout * rng.u32(20..600) / 1_000;
@@ -44,8 +44,8 @@ fn relay(rng: &mut fastrand::Rng, plan: &Plan, at: Time, member: Whom) -> Vec<In
     ]
 }
 
-/// The ensemble's leader is deposed unawares, and the client that leads connects anew: to just that
-/// one, if it was connected to it, since the others refuse.
+/// Draws this: the ensemble's leader is deposed unawares, and the client that leads connects anew:
+/// to just that one, if it was connected to it, since the others refuse.
 fn fall(rng: &mut fastrand::Rng, plan: &Plan, at: Time) -> Vec<Incident> {
     let long = plan.timeout * rng.u32(1_000..2_500) / 1_000;
     let lost = (at + plan.timeout * rng.u32(0..1_000) / 1_000).min(plan.calm_at);
@@ -58,7 +58,7 @@ fn fall(rng: &mut fastrand::Rng, plan: &Plan, at: Time) -> Vec<Incident> {
     ]
 }
 
-/// A client whose nominees have left, and which knows nothing that is new, stands again while the
+/// Draws this: a client without nominees, which knows nothing that is new, stands again while the
 /// ensemble has a new leader and the old one does not know that. The reply to the create is lost,
 /// only the old leader takes the client's next connection, and the user withdraws meanwhile.
 fn doubt(rng: &mut fastrand::Rng, plan: &Plan, at: Time) -> Vec<Incident> {
@@ -83,8 +83,8 @@ fn doubt(rng: &mut fastrand::Rng, plan: &Plan, at: Time) -> Vec<Incident> {
     ]
 }
 
-/// The client that leads leaves, perhaps the next one too, and the follower that serves the one after
-/// it is cut off from its leader once that one's lease is proved, or just before.
+/// Draws this: the client that leads leaves, perhaps the next one too, and the follower that serves the one after it
+/// is cut off from its leader once that one's lease is proved, or just before.
 fn succession(rng: &mut fastrand::Rng, plan: &Plan, at: Time) -> Vec<Incident> {
     let leaves = What::Withdraw(Who::Leader);
     let served = Whom::Follower(rng.u8(0..4));
@@ -103,7 +103,7 @@ fn succession(rng: &mut fastrand::Rng, plan: &Plan, at: Time) -> Vec<Incident> {
     all
 }
 
-/// What happens in short sequence to one client.
+/// Draws incidents that happen in short sequence to one client.
 pub(super) fn of_a_client(rng: &mut fastrand::Rng, plan: &Plan, at: Time) -> Vec<Incident> {
     match (plan.profile, rng.u8(0..3)) {
         (Profile::Quorum, 0) => inheritance(rng, plan, at),
@@ -112,7 +112,7 @@ pub(super) fn of_a_client(rng: &mut fastrand::Rng, plan: &Plan, at: Time) -> Vec
     }
 }
 
-/// What the client that leads is answered arrives late, all at once; then it is cut off.
+/// Draws this: the answers to the client that leads arrive late, all at once; then it is cut off.
 fn echo(rng: &mut fastrand::Rng, plan: &Plan, at: Time) -> Vec<Incident> {
     let impaired = |heading| What::ImpairClient(Who::Leader, heading, Impairment::Held);
     let deaf = plan.timeout * rng.u32(100..700) / 1_000;
@@ -124,8 +124,9 @@ fn echo(rng: &mut fastrand::Rng, plan: &Plan, at: Time) -> Vec<Incident> {
     ]
 }
 
-/// A client is silent until its session is about to expire, and the one that leads leaves
-/// meanwhile. It comes back, perhaps to lead, and for a moment: then nothing reaches it any more.
+/// Draws this: a client is silent until its session is about to expire, and the one that leads
+/// leaves meanwhile. It comes back, perhaps to lead, and for a moment: then nothing reaches it any
+/// more.
 fn awakening(rng: &mut fastrand::Rng, plan: &Plan, at: Time) -> Vec<Incident> {
     let client = Who::Number(rng.u8(0..u8::try_from(plan.nominees.len()).unwrap_or(1)));
     let impaired = |heading| What::ImpairClient(client, heading, Impairment::Held);
@@ -142,8 +143,9 @@ fn awakening(rng: &mut fastrand::Rng, plan: &Plan, at: Time) -> Vec<Incident> {
     ]
 }
 
-/// The session of the client that leads passes through two more processes, which are granted more
-/// than it was made with. Then the client is cut off, and ZooKeeper's leader crashes.
+/// Draws this: the session of the client that leads passes through two more processes, which are
+/// granted longer timeouts than at its creation. Then the client is cut off, and ZooKeeper's leader
+/// crashes.
 fn inheritance(rng: &mut fastrand::Rng, plan: &Plan, at: Time) -> Vec<Incident> {
     let handed_over = What::HandOver(Who::Leader, plan.tick * rng.u32(6..16));
     let mut later = |from: Time, least, most| {

@@ -11,7 +11,7 @@ use crate::links::Impairment;
 use crate::plan::Plan;
 use crate::server_list::ServerList;
 
-/// Some runs have lists, some have ends, and few have both.
+/// Draws the acts of callers. Some runs have lists, some have ends, and few have both.
 pub(crate) fn draw(rng: &mut fastrand::Rng, plan: &Plan) -> Vec<Incident> {
     let mut incidents = Vec::new();
     if rng.u8(0..4) == 0 {
@@ -32,7 +32,7 @@ pub(crate) fn draw(rng: &mut fastrand::Rng, plan: &Plan) -> Vec<Incident> {
     incidents
 }
 
-/// One list, or several in short sequence, perhaps while the client connects.
+/// Draws one list, or several in short sequence, perhaps while the client connects.
 fn lists(rng: &mut fastrand::Rng, plan: &Plan) -> Vec<Incident> {
     let client = who(rng, plan);
     let (mut at, mut all) = beginning(rng, plan, client);
@@ -44,9 +44,9 @@ fn lists(rng: &mut fastrand::Rng, plan: &Plan) -> Vec<Incident> {
     all
 }
 
-/// A part of the ensemble, or all of it; with addresses at which no server listens, or nothing but
-/// those. In a run whose clients are far from the servers no list is longer than the ensemble: each
-/// attempt has its share of the timeout.
+/// Draws a part of the ensemble, or all of it; with addresses at which no server listens, or
+/// nothing but those. In a run with clients far from the servers, no list is longer than the
+/// ensemble: each attempt has its share of the timeout.
 fn list(rng: &mut fastrand::Rng, plan: &Plan) -> ServerList {
     let all = u8::MAX >> (8 - plan.servers);
     let members = if rng.u8(0..3) == 0 { all } else { rng.u8(0..=all) };
@@ -56,8 +56,8 @@ fn list(rng: &mut fastrand::Rng, plan: &Plan) -> ServerList {
     ServerList { members, first: rng.u8(0..plan.servers), nowhere }
 }
 
-/// A member is cut off, and serves reads once it has given its leader up; a client that knows that
-/// one alone, or few others, begins anew.
+/// Draws this: a member is cut off, and serves reads once it has given its leader up; a client that
+/// knows that one alone, or few others, begins anew.
 fn solitude(rng: &mut fastrand::Rng, plan: &Plan) -> Vec<Incident> {
     let at = Time::from_millis(rng.u64(FIRST..plan.calm_at.millis()));
     let member = rng.u8(0..plan.servers);
@@ -78,7 +78,7 @@ fn solitude(rng: &mut fastrand::Rng, plan: &Plan) -> Vec<Incident> {
     ]
 }
 
-/// One end, perhaps while the client connects.
+/// Draws one end, perhaps while the client connects.
 fn end(rng: &mut fastrand::Rng, plan: &Plan) -> Vec<Incident> {
     let client = who(rng, plan);
     let (at, mut all) = beginning(rng, plan, client);
@@ -88,8 +88,8 @@ fn end(rng: &mut fastrand::Rng, plan: &Plan) -> Vec<Incident> {
     all
 }
 
-/// What comes before, and the moment for the rest: the client's connection is lost, it hands its
-/// session over, or nothing is the matter.
+/// Draws the first incident, and the moment for the rest: the client's connection is lost, it hands
+/// its session over, or nothing is the matter.
 fn beginning(rng: &mut fastrand::Rng, plan: &Plan, client: Who) -> (Time, Vec<Incident>) {
     let at = Time::from_millis(rng.u64(FIRST..plan.calm_at.millis()));
     let before = match rng.u8(0..4) {
@@ -101,7 +101,7 @@ fn beginning(rng: &mut fastrand::Rng, plan: &Plan, client: Who) -> (Time, Vec<In
     (begins, vec![before])
 }
 
-/// A moment in which a client connects, or is about to.
+/// Draws a moment in which a client connects, or is about to.
 fn soon(rng: &mut fastrand::Rng, plan: &Plan, at: Time) -> Time {
     let longest = 1_u64 << rng.u8(0..=10);
     (at + Duration::from_millis(rng.u64(0..=longest))).min(plan.calm_at)

@@ -5,7 +5,7 @@ use crate::clock::Time;
 use crate::incident::{Incident, What};
 use crate::plan::Plan;
 
-/// What an operator does to locks, and what befalls clients that hold one.
+/// Draws the acts of an operator on locks, and the incidents of clients that hold one.
 pub(crate) fn draw(rng: &mut fastrand::Rng, plan: &Plan) -> Vec<Incident> {
     let most = rng.choice([0, 2, 8]).unwrap_or(0);
     let incidents = (0..rng.u8(0..=most)).map(|_| {

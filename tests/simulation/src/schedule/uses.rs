@@ -5,7 +5,7 @@ use crate::clock::Time;
 use crate::incident::{Incident, What};
 use crate::plan::Plan;
 
-/// What an operator does to the double barrier, and what befalls clients.
+/// Draws the acts of an operator on the double barrier, and the incidents of clients.
 pub(crate) fn draw(rng: &mut fastrand::Rng, plan: &Plan) -> Vec<Incident> {
     let most = rng.choice([0, 3, 8]).unwrap_or(0);
     let incidents = (0..rng.u8(0..=most)).map(|_| {

@@ -91,7 +91,7 @@ impl World<'_> {
             Peer::Reset if host.condition == Condition::Running => {
                 host.handle_peer_reset(now, way.from);
             }
-            // The host says that nobody is there.
+            // The host says that no process is there.
             Peer::Message(_) => self.network.reset_peer(now, way.back()),
             Peer::Reset => {}
         }
@@ -223,9 +223,9 @@ impl World<'_> {
         Ok(())
     }
 
-    /// At the cap a client dials twice a second. On the way there, from a connection that lasted, it
-    /// dials each server seven times; connections that last come at most once a second, and take most
-    /// of it.
+    /// Checks that a client does not dial too often. At the cap it dials twice a second. On the way there, from a
+    /// connection that lasted, it dials each server seven times; connections that last come at most once a second,
+    /// and take most of it.
     fn check_dials(&mut self, client: usize, dials: usize) -> Result<(), Broken> {
         self.stats.most_dials = self.stats.most_dials.max(dials);
         let most = 40 + 20 * self.hosts.len();
@@ -314,7 +314,7 @@ impl World<'_> {
     }
 }
 
-/// The next moment to wake up, unless that is on the agenda.
+/// Returns the next moment to wake up, unless that is on the agenda.
 fn earlier(next: Option<Time>, known: Option<Time>) -> Option<Time> {
     next.filter(|next| known.is_none_or(|known| *next < known))
 }

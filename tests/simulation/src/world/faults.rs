@@ -13,7 +13,7 @@ use crate::network::ConnKey;
 use crate::queue::Queue;
 use crate::server::Condition;
 
-/// What ends with an incident.
+/// The undoing of an incident at its end.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Undo {
     Repair(Way, Impairment),
@@ -31,7 +31,7 @@ pub(super) enum Undo {
     Complete(usize),
     /// Let a server do what it is asked for.
     Unburden(NodeId),
-    /// Let everybody do it again.
+    /// Lets every client do it again.
     Permit(Queue, Ban),
     /// Reopen an election.
     Reopen(Queue),
@@ -235,8 +235,8 @@ impl World<'_> {
         vec![Undo::Resume(node)]
     }
 
-    /// The first that a process does when it goes on is to answer whoever asks whether it leads;
-    /// then it takes in what waited, and last it looks what is due.
+    /// Resumes a process. Its first act is to answer each caller that asks whether it leads; then
+    /// it takes in the bytes that waited, and last it does what is due.
     fn resume(&mut self, node: NodeId) {
         if self.condition(node) != Condition::Paused {
             return;
@@ -313,7 +313,7 @@ impl World<'_> {
         }
     }
 
-    /// When something that ended by itself is tried once more.
+    /// Returns the time after which an act that ended by itself is tried once more.
     pub(super) fn a_while(&mut self) -> Duration {
         Duration::from_millis(self.rng.u64(200..3_000))
     }

@@ -10,8 +10,8 @@ use crate::clock::Clock;
 use crate::server::Condition;
 
 impl World<'_> {
-    /// A client gives its session up, and its process ends; what follows goes on with the session,
-    /// and asks for another timeout.
+    /// Ends a process that gives its session up; its successor goes on with the session, and asks
+    /// for another timeout.
     pub(super) fn hand_over(
         &mut self,
         client: usize,
@@ -27,7 +27,7 @@ impl World<'_> {
         let Some(detached) = running.detach(now) else {
             return Ok(Vec::new());
         };
-        // What the host still has to tell concerns its caller alone: the nominations go on.
+        // The host's remaining events concern its caller alone: the nominations go on.
         let mut observed = Vec::new();
         running.dispatch(now, &mut observed);
         for what in &observed {
@@ -53,7 +53,8 @@ impl World<'_> {
         Ok(vec![Undo::TakeOver(client)])
     }
 
-    /// Another process goes on, on a machine with another clock, unless one has begun anew.
+    /// Starts another process, which goes on with the session on a machine with another clock,
+    /// unless one has begun anew.
     pub(super) fn take_over(&mut self, client: usize) -> Result<(), Broken> {
         let clock = Clock::draw(&mut self.rng, self.plan.drift);
         let Some(process) = self.processes.get_mut(client) else {

@@ -13,7 +13,7 @@ use crate::outcome::Law;
 use crate::server_list::ServerList;
 
 impl World<'_> {
-    /// A client is given this list of servers, for a while.
+    /// Gives a client this list of servers, for a while.
     pub(super) fn list_servers(
         &mut self,
         client: usize,
@@ -27,7 +27,7 @@ impl World<'_> {
         Ok(vec![Undo::ListAll(client)])
     }
 
-    /// A client is given the whole ensemble.
+    /// Gives a client the whole ensemble.
     pub(super) fn list_all(&mut self, client: usize) -> Result<(), Broken> {
         let all = (0..self.hosts.len()).map(NodeId).collect();
         self.hand_list(client, all)
@@ -41,7 +41,7 @@ impl World<'_> {
         self.settle_client(client)
     }
 
-    /// The process at a place in the list that the client goes by.
+    /// Returns the process at a place in the list that the client goes by.
     pub(super) fn listed(
         &self,
         client: usize,
@@ -66,7 +66,7 @@ impl World<'_> {
         Ok(())
     }
 
-    /// What was asked is answered, by the list that counted then.
+    /// Answers the question by the list that counted when it was asked.
     pub(super) fn probed(
         &mut self,
         client: usize,
@@ -88,5 +88,5 @@ impl World<'_> {
     }
 }
 
-/// What a question and its answer take.
+/// The time that a question and its answer take.
 const ROUND_TRIP: Duration = Duration::from_millis(2);

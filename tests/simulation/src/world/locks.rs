@@ -26,8 +26,8 @@ const BRIEFLY: Duration = Duration::from_millis(200);
 const LATE: Duration = Duration::from_secs(1);
 
 impl World<'_> {
-    /// A client contends once more; from the calm on, none does. What earlier processes have left in its
-    /// session is deleted, until nothing is left.
+    /// Lets a client contend once more; from the calm on, none does. It deletes the znodes that earlier processes
+    /// have left in its session, until none is left.
     pub(super) fn contend(&mut self, client: usize) -> Result<(), Broken> {
         let Some(locks) = self.plan.locks else {
             return Ok(());
@@ -68,7 +68,7 @@ impl World<'_> {
         self.settle_client(client)
     }
 
-    /// The user of a contender has what it wanted, or wants it no longer.
+    /// Lets go, as the user of a contender that has what it wanted, or wants it no longer.
     pub(super) fn let_go(&mut self, client: usize, contender: NomineeId) -> Result<(), Broken> {
         let stays = self.plan.locks.is_some_and(|locks| locks.in_the_end == InTheEnd::Stay);
         if stays && self.now >= self.plan.calm_at {
@@ -89,7 +89,7 @@ impl World<'_> {
         self.settle_client(client)
     }
 
-    /// What contenders tell.
+    /// Takes in the notices of contenders.
     pub(super) fn observe_locks(&mut self, client: usize, what: &Observed) -> Result<(), Broken> {
         match what {
             Observed::Notice { nominee, notice: Notice::Elected(token) }
@@ -138,7 +138,8 @@ impl World<'_> {
         self.agenda.add(self.now + held + further, Event::LetGo(client, contender));
     }
 
-    /// A contender gets its lock: none stands before it that excludes it, whatever was shown to it.
+    /// Checks that a contender that gets its lock has its turn: none stands before it that excludes
+    /// it, whatever list it was shown.
     fn check_turn(&self, contender: NomineeId, token: Token) -> Result<(), Broken> {
         if queue_of(contender) == Queue::SEMAPHORE {
             let before = self.candidates.permits_before(token);
@@ -154,8 +155,8 @@ impl World<'_> {
         }
     }
 
-    /// Why a lock is not settled: one is when those hold it whose turn it is, validly, all others wait
-    /// each for the nearest contender that excludes it, and nothing is left of those that are gone.
+    /// Returns why a lock is not settled: one is settled when those hold it whose turn it is, validly, all others
+    /// wait each for the nearest contender that excludes it, and nothing is left of those that are gone.
     pub(super) fn unsettled_lock(&self, queue: Queue) -> Option<String> {
         let locks = self.plan.locks?;
         let mut clients = self.processes.iter().filter_map(|process| process.client.as_ref());
@@ -205,7 +206,7 @@ impl World<'_> {
             .then(|| format!("{standing} contenders are left in {queue}"))
     }
 
-    /// How much longer it takes until all is settled: all contenders have their turn.
+    /// Returns how much longer it takes until all is settled: all contenders have their turn.
     pub(super) fn settling_time(&self) -> Duration {
         let turns = u32::try_from(self.plan.nominees.len() * MOST_CONTENDERS).unwrap_or(u32::MAX);
         let turn = BRIEFLY + self.plan.latency * 8 + self.plan.lateness * 4;

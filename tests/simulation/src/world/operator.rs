@@ -60,12 +60,12 @@ impl World<'_> {
         self.give(&chores)
     }
 
-    /// The candidate that is meant, if there is any.
+    /// Returns the candidate that is meant, if there is any.
     fn candidate_at(&self, Place { election, number }: Place) -> Option<(Queue, String)> {
         self.znode_at(Queue::election(election, self.plan.elections), number)
     }
 
-    /// The znode that is meant, if there is any.
+    /// Returns the znode that is meant, if there is any.
     fn znode_at(&self, queue: Queue, number: u8) -> Option<(Queue, String)> {
         let candidates = self.candidates.in_order(queue);
         let index = usize::from(number) % candidates.len().max(1);
@@ -82,8 +82,8 @@ impl World<'_> {
         Chore::Permit(queue.child(candidate), all_but(Permissions::READ))
     }
 
-    /// The operator looks what is left to be put in order: candidates that nobody may read, what is
-    /// forbidden, election nodes without a number left.
+    /// Puts the rest in order, as the operator: candidates that no client may read, operations that
+    /// are forbidden, election nodes without a number left.
     pub(super) fn tidy(&mut self) -> Result<(), Broken> {
         let hidden = self.candidates.hidden();
         let mut chores: Vec<_> =
@@ -102,7 +102,7 @@ impl World<'_> {
         self.give(&chores)
     }
 
-    /// What would keep an election node from being removed.
+    /// Returns the deletions of the children that would keep an election node from being removed.
     fn strangers(&self, queue: Queue) -> Vec<Chore> {
         let newest = self.hosts.iter().max_by_key(|host| host.database().last_zxid());
         let node = newest.and_then(|host| host.database().znode(queue.node()));
@@ -110,7 +110,7 @@ impl World<'_> {
         children.map(|name| Chore::Delete(queue.child(name))).collect()
     }
 
-    /// The operator lets everybody do this again, unless it is forbidden for another reason.
+    /// Lets every client do this again, as the operator, unless it is forbidden for another reason.
     pub(super) fn permit(&mut self, queue: Queue, ban: Ban) -> Result<(), Broken> {
         let lifted = self.bans.iter().position(|other| *other == (queue, ban));
         if let Some(index) = lifted {
@@ -120,14 +120,14 @@ impl World<'_> {
         self.give(&[chore])
     }
 
-    /// The access list that the election node is to have at the moment.
+    /// Returns the access list that the election node is to have at the moment.
     fn access_to(&self, queue: Queue) -> Chore {
         let bans = self.bans.iter().filter(|(banned, _)| *banned == queue);
         let banned = bans.fold(Permissions::NONE, |banned, (_, ban)| banned | permission(*ban));
         Chore::Permit(queue.node().to_owned(), all_but(banned))
     }
 
-    /// An election node, with the candidates in it.
+    /// Returns an election node, with the candidates in it.
     fn remove(&mut self, queue: Queue) -> Vec<Chore> {
         let candidates = self.candidates.in_order(queue);
         let candidates: Vec<_> = candidates.into_iter().map(str::to_owned).collect();

@@ -23,7 +23,7 @@ pub(super) enum Phase {
         since: Time,
         until: Time,
     },
-    /// Those that wait for something get it, and go on until this moment; they have since the other.
+    /// All that wait for something get it, and go on until this moment; they have since the other.
     Waking {
         over: Time,
         until: Time,
@@ -33,14 +33,14 @@ pub(super) enum Phase {
         from: Time,
         until: Time,
     },
-    /// Until nobody is left, at the latest at this moment.
+    /// Until no client is left, at the latest at this moment.
     Leaving {
         until: Time,
     },
     Over,
 }
 
-/// How often somebody looks whether a phase is over.
+/// How often the world looks whether a phase is over.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 
 impl World<'_> {
@@ -79,8 +79,9 @@ impl World<'_> {
         Ok(())
     }
 
-    /// What was under way at the calm may still come to light: a session that was not heard of for
-    /// too long, a lease that was not proved in time. After a timeout and two ticks it has.
+    /// Looks at the election. A loss that was under way at the calm may still come to light: a
+    /// session that was not heard of for too long, a lease that was not proved in time. After a
+    /// timeout and two ticks it has.
     fn look_at_election(&mut self, since: Time, until: Time) -> Result<(), Broken> {
         let now = self.now;
         if !self.exhausted.is_empty() {
@@ -108,15 +109,15 @@ impl World<'_> {
         Ok(())
     }
 
-    /// The election is not settled, or not any more.
+    /// Notes that the election is not settled, or not any more.
     pub(super) fn note_change(&mut self) {
         if let Phase::Settling { since, .. } = &mut self.phase {
             *since = self.now;
         }
     }
 
-    /// Why the elections are not settled: one is when one nominee leads validly, all others follow,
-    /// and nothing is left of those that are gone.
+    /// Returns why the elections are not settled: one is settled when one nominee leads validly,
+    /// all others follow, and nothing is left of those that are gone.
     fn unsettled(&self) -> Option<String> {
         let mut elections = Queue::ELECTIONS.into_iter();
         elections
@@ -128,7 +129,7 @@ impl World<'_> {
             .or_else(|| self.stale_member())
     }
 
-    /// Who still looks for what a failed nomination may have left behind.
+    /// Returns the client that still looks for the remains of a failed nomination.
     fn debtor(&self) -> Option<String> {
         let clients = self.processes.iter().filter_map(|process| process.client.as_ref());
         let debtor = clients.flat_map(Client::debtors).next();
@@ -176,14 +177,14 @@ impl World<'_> {
         })
     }
 
-    /// A member that does not show what another did when somebody last looked. Those that watch
+    /// Returns a member that does not show the last look's state of another. Clients that watch
     /// something on it are not settled.
     fn stale_member(&self) -> Option<String> {
         let stale = self.hosts.iter().position(|host| host.database().last_zxid() < self.applied);
         stale.map(|server| format!("server {} lags", server + 1))
     }
 
-    /// Those that wait at a barrier, or for an item, have nothing to wait for any more.
+    /// Wakes all that wait at a barrier, or for an item.
     fn begin_waking(&mut self) -> Result<(), Broken> {
         if self.wake_all()? {
             self.phase = Phase::Waking { over: self.now, until: self.now + self.waking_time() };
@@ -198,7 +199,8 @@ impl World<'_> {
         Duration::from_millis(2_500) + self.plan.latency * 40 + self.plan.lateness * 20
     }
 
-    /// All have gone on for a while, so that nothing is on its way; or one is forgotten.
+    /// Checks, after a while in which all went on, that nothing is on its way, and that none is
+    /// forgotten.
     fn look_at_waking(&mut self, over: Time, until: Time) -> Result<(), Broken> {
         let now = self.now;
         // A handshake that came late has moved a session.
@@ -207,7 +209,7 @@ impl World<'_> {
             process.client.is_none() || process.connected_at.is_some_and(is_connected)
         });
         match self.forgotten() {
-            // What was to wake it may not have been asked for.
+            // The request that was to wake it may not have been sent.
             Some(_) if !is_steady => {
                 self.wake_all()?;
                 self.phase = Phase::Waking { over: now, until: now + self.waking_time() };
@@ -237,9 +239,9 @@ impl World<'_> {
         matches!(self.phase, Phase::Silence { .. })
     }
 
-    /// At most one ping or heartbeat at a time, a confirmation with each heartbeat, commits for a
-    /// leader and an heir alone, and a request of each nominee when its client looks whether anything was
-    /// missed; one more at its first look, by which a follower begins to watch its own candidate.
+    /// Checks the silence: at most one ping or heartbeat at a time, a confirmation with each heartbeat, commits for a
+    /// leader and an heir alone, and a request of each nominee when its client looks whether anything was missed; one
+    /// more at its first look, by which a follower begins to watch its own candidate.
     fn check_silence(&self, from: Time) -> Result<(), Broken> {
         let span = self.now.since(from);
         for (client, process) in self.processes.iter().enumerate() {
@@ -299,7 +301,7 @@ impl World<'_> {
         }
     }
 
-    /// In one way or another.
+    /// Ends the client, in one way or another.
     pub(super) fn leave(&mut self, client: usize) -> Result<(), Broken> {
         match self.rng.u8(0..3) {
             0 => self.withdraw(client),
@@ -311,7 +313,7 @@ impl World<'_> {
         }
     }
 
-    /// What is left of those that left.
+    /// Returns the remains of the clients that left.
     fn remaining(&self) -> Option<String> {
         let clients = self.processes.iter().filter(|process| process.condition != Condition::Down);
         let standing: usize = clients

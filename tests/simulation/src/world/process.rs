@@ -24,7 +24,7 @@ pub(super) const DIAL_WINDOW: Duration = Duration::from_secs(10);
 pub(super) struct Process {
     pub(super) node: NodeId,
     settings: Settings,
-    /// What is at the places of the list that the client goes by.
+    /// The servers at the places of the list that the client goes by.
     pub(super) servers: Vec<NodeId>,
     /// The list that the client is to be given next.
     next_servers: Option<Vec<NodeId>>,
@@ -46,12 +46,12 @@ pub(super) struct Process {
     pub(super) connected_at: Option<Time>,
     /// The shortest timeout that servers have granted to the session.
     granted: Option<(SessionId, Duration)>,
-    /// When a heartbeat was last refused.
+    /// The moment at which a heartbeat was last refused.
     pub(super) refused_at: Option<Time>,
     /// Nominees that were promoted, and not announced yet.
     pub(super) promoted: BTreeMap<NomineeId, Time>,
     pub(super) traffic: Traffic,
-    /// When it dialled lately.
+    /// The moments of its last dials.
     dials: VecDeque<Time>,
     /// How many faults keep it from getting replies.
     pub(super) unanswered: u32,
@@ -64,11 +64,11 @@ pub(super) struct Process {
     pub(super) contenders_gone: usize,
     /// It goes on with the session of another one.
     pub(super) was_handed_over: bool,
-    /// Contenders of earlier processes, whose znodes the session may have.
+    /// Contenders of earlier processes, which may have znodes in the session.
     pub(super) left_behind: BTreeSet<NomineeId>,
 }
 
-/// What a client sends and receives while nothing happens.
+/// The traffic of a client while nothing happens.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Traffic {
     pub(super) pings: u32,
@@ -117,7 +117,7 @@ impl Process {
         Instant::since_origin(self.clock.reading(now))
     }
 
-    /// What is to be known of a client later.
+    /// Notes the facts about a client that are needed later.
     pub(super) fn observe(&mut self, now: Time, what: &Observed) {
         match what {
             Observed::Connected { session, timeout } => {
@@ -151,7 +151,7 @@ impl Process {
         }
     }
 
-    /// A process starts that knows nothing of the one before.
+    /// Starts a process that knows nothing of the one before.
     pub(super) fn start(&mut self, now: Time) {
         let settings = self.next_settings();
         self.lives += 1;
@@ -160,7 +160,7 @@ impl Process {
         self.condition = Condition::Running;
     }
 
-    /// The process ends, and leaves its session to another one, which asks for that timeout.
+    /// Ends the process, and leaves its session to another one, which asks for that timeout.
     pub(super) fn detach(&mut self, detached: Detached, timeout: Duration) {
         self.crash();
         self.line = None;
@@ -170,7 +170,7 @@ impl Process {
         self.settings.timeout = timeout;
     }
 
-    /// A process starts that goes on with the session of the one before.
+    /// Starts a process that goes on with the session of the one before.
     pub(super) fn resume(&mut self, now: Time, clock: Clock, detached: Detached) {
         self.clock = clock;
         let settings = self.next_settings();
@@ -179,7 +179,7 @@ impl Process {
         self.condition = Condition::Running;
     }
 
-    /// The list of servers that counts as soon as the process runs.
+    /// Sets the list of servers that counts as soon as the process runs.
     pub(super) fn hand_list(&mut self, list: Vec<NodeId>) {
         self.next_servers = Some(list);
     }
@@ -221,7 +221,7 @@ impl Process {
         self.wake_at = None;
     }
 
-    /// The leaderships that this process would call valid at this moment, whatever it does.
+    /// Returns the leaderships that this process would call valid at this moment, whatever it does.
     pub(super) fn valid(&self, now: Time) -> impl Iterator<Item = (NomineeId, Token)> {
         let now = self.now(now);
         let client = self.client.as_ref();
@@ -229,13 +229,13 @@ impl Process {
         client.into_iter().flat_map(Client::announced)
     }
 
-    /// The leaderships that its driver would be told are held.
+    /// Returns the leaderships that its driver would be told are held.
     pub(super) fn held(&self, now: Time) -> impl Iterator<Item = (NomineeId, Token)> {
         let now = self.now(now);
         self.client.iter().flat_map(move |client| client.held(now))
     }
 
-    /// Until when that is so, if nothing more comes in.
+    /// Returns the time until which that is so, if nothing more comes in.
     pub(super) fn valid_until(&self) -> Option<Time> {
         let deadline = self.client.as_ref()?.lease_deadline()?;
         Some(self.clock.when(deadline.elapsed()))
@@ -259,7 +259,7 @@ impl Process {
         self.condition == Condition::Running
     }
 
-    /// A server has granted this timeout.
+    /// Notes that a server has granted this timeout.
     fn granted(&mut self, session: SessionId, timeout: Duration) {
         self.granted = match self.granted {
             Some((same, shortest)) if same == session => Some((session, shortest.min(timeout))),
@@ -267,12 +267,12 @@ impl Process {
         };
     }
 
-    /// The shortest timeout that the session was ever granted.
+    /// Returns the shortest timeout that the session was ever granted.
     pub(super) fn timeout(&self) -> Duration {
         self.granted.map_or(self.settings.timeout, |(_, timeout)| timeout)
     }
 
-    /// It dials. Tells how often it has in [`DIAL_WINDOW`].
+    /// Notes that the client dials, and returns how often it has in [`DIAL_WINDOW`].
     pub(super) fn dials(&mut self, now: Time) -> usize {
         self.dials.push_back(now);
         while self.dials.front().is_some_and(|at| now.since(*at) > DIAL_WINDOW) {
@@ -281,8 +281,8 @@ impl Process {
         self.dials.len()
     }
 
-    /// Between two pings or heartbeats, in true time at least, as this clock and the fastest one
-    /// may have it.
+    /// Returns the time between two pings or heartbeats: true time, and the least, as this clock
+    /// and the fastest one may have it.
     pub(super) fn heartbeat_interval(&self) -> Duration {
         let parts = match self.settings.heartbeats {
             HeartbeatPace::Sixths => 6,

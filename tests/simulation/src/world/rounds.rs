@@ -5,8 +5,8 @@ use crate::client::Chore;
 use crate::round::{NAMES, Round};
 
 impl World<'_> {
-    /// All clients that run play, the operator gives the sign, and the next round follows; from the
-    /// calm on no client plays any more.
+    /// Plays a round: all clients that run play, the operator gives the sign, and the next round
+    /// follows; from the calm on no client plays any more.
     pub(super) fn play(&mut self, round: Round) -> Result<(), super::Broken> {
         let Some(rounds) = self.plan.rounds else {
             return Ok(());

@@ -34,7 +34,7 @@ impl World<'_> {
         }
     }
 
-    /// From now on, members lose nothing that they have to tell.
+    /// Lets members lose no touch of a session from now on.
     pub(super) fn mend_members(&mut self) {
         for host in &mut self.hosts {
             if let Server::Member(member) = &mut host.server {
@@ -43,7 +43,7 @@ impl World<'_> {
         }
     }
 
-    /// A server has too much to do, and refuses what it has not looked at.
+    /// Makes a server too busy for a while: it refuses requests unread.
     pub(super) fn throttle(&mut self, node: NodeId) -> Vec<Undo> {
         self.set_throttling(node, Throttling::On);
         vec![Undo::Unburden(node)]

@@ -8,7 +8,7 @@ use crate::network::PipeId;
 use crate::server::{Condition, Host};
 
 impl World<'_> {
-    /// The number of the client that is meant.
+    /// Returns the number of the client that is meant.
     pub(super) fn who(&self, who: Who) -> usize {
         let candidates = self.plan.nominees.len();
         let found = match who {
@@ -28,7 +28,7 @@ impl World<'_> {
         self.processes.iter().position(is_meant)
     }
 
-    /// The member that is meant.
+    /// Returns the member that is meant.
     pub(super) fn whom(&self, whom: Whom) -> NodeId {
         let count = self.hosts.len().max(1);
         match whom {
@@ -48,7 +48,7 @@ impl World<'_> {
         }
     }
 
-    /// The members that are meant, as seen from another.
+    /// Returns the members that are meant, as seen from another.
     pub(super) fn others(&self, node: NodeId, others: Others) -> Vec<NodeId> {
         let all = (0..self.hosts.len()).map(NodeId).filter(|other| *other != node);
         match others {
@@ -64,7 +64,7 @@ impl World<'_> {
         }
     }
 
-    /// The ways between a process and another, in this direction.
+    /// Returns the ways between a process and another, in this direction.
     pub(super) fn ways(node: NodeId, other: NodeId, heading: Heading) -> Vec<Way> {
         let out = Way { from: node, to: other };
         match heading {
@@ -74,7 +74,8 @@ impl World<'_> {
         }
     }
 
-    /// The member that leads the ensemble; the one that serves, if several think that they do.
+    /// Returns the member that leads the ensemble; the one that serves, if several think that they
+    /// do.
     pub(super) fn chief(&self) -> Option<NodeId> {
         let mut best = None;
         for (node, host) in self.hosts.iter().enumerate() {
@@ -89,8 +90,8 @@ impl World<'_> {
         best.map(|(_, node)| node)
     }
 
-    /// All members but those that lead an ensemble which has another leader by now; none if there
-    /// is no such member.
+    /// Returns all members but those that lead an ensemble which has another leader by now; none if
+    /// there is no such member.
     pub(super) fn all_but_deposed(&self) -> Vec<NodeId> {
         let chief = self.chief();
         let is_deposed = |(node, host): &(usize, &Host)| {

@@ -10,7 +10,7 @@ use crate::outcome::Law;
 use crate::queue::Queue;
 
 impl World<'_> {
-    /// A client hands over whole frames.
+    /// Counts the whole frames that a client hands over.
     pub(super) fn count_sent(&mut self, client: usize, bytes: &[u8]) {
         if !self.is_silent() {
             return;
@@ -29,7 +29,7 @@ impl World<'_> {
         }
     }
 
-    /// So does a server.
+    /// Counts those that a server hands over.
     pub(super) fn count_received(&mut self, key: ConnKey, bytes: &[u8]) {
         if !self.is_silent() {
             return;
@@ -46,7 +46,7 @@ impl World<'_> {
 
     /// Asks each server how many watches it keeps.
     pub(super) fn check_watches(&mut self) -> Result<(), Broken> {
-        // What a contender has watched is gone where no contender is left.
+        // A znode that a contender has watched is gone where no contender is left.
         let are_left = Queue::LOCKS.into_iter().any(|queue| self.candidates.count(queue) > 0);
         let contenders = |process: &Process| if are_left { process.contenders_gone } else { 0 };
         let count = |process: &Process| {
@@ -73,7 +73,7 @@ impl World<'_> {
     }
 }
 
-/// What a client asks for that changes something.
+/// A request of a client that changes something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Changes {
     /// To create or delete a znode.

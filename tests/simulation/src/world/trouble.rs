@@ -13,7 +13,7 @@ use crate::outcome::Law;
 /// A server that refuses requests for so long costs no lease.
 const BRIEF: Duration = Duration::from_millis(100);
 
-/// Whose connections an incident impairs, or whose clocks.
+/// The processes that have their connections, or their clocks, impaired by an incident.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Afflicted {
     Nobody,
@@ -21,7 +21,7 @@ pub(super) enum Afflicted {
     Everybody,
 }
 
-/// What goes on, and when the last of it was over.
+/// The incidents that go on, and when the last of them was over.
 #[derive(Clone, Copy, Debug, Default)]
 struct Trouble {
     causes: u32,
@@ -59,7 +59,7 @@ impl Troubles {
         }
     }
 
-    /// Something has happened that is over at once.
+    /// Notes an event that is over at once.
     pub(super) fn note(&mut self, now: Time, afflicted: Afflicted) {
         if let Some(trouble) = self.of(afflicted) {
             trouble.last = now;
@@ -126,7 +126,7 @@ impl World<'_> {
         }
     }
 
-    /// A lease has lapsed, and these leaderships with it.
+    /// Checks that a lease, which has lapsed with these leaderships, had a reason to.
     ///
     /// Within a timeout and a half, several heartbeats can be sent and answered. If the client kept
     /// its connection for so long, and neither it nor the ensemble was in any trouble, then the
@@ -157,9 +157,9 @@ impl World<'_> {
         }
     }
 
-    /// A nominee is announced. If all was well with its client for a timeout before it was promoted,
-    /// and since, its lease was ready: it was a check that had to be committed, after a heartbeat that
-    /// may have been on its way.
+    /// Checks that a nominee is announced in time. If all was well with its client for a timeout before it was
+    /// promoted, and since, its lease was ready: it was a check that had to be committed, after a heartbeat that may
+    /// have been on its way.
     pub(super) fn check_granted_in_time(
         &mut self,
         client: usize,

@@ -20,7 +20,7 @@ use crate::queue::{Kind, Queue};
 /// Nominees of one client in one election.
 const MOST_NOMINEES: usize = 3;
 
-/// Calls of a client whose user makes none in this run, but as it ends.
+/// The calls of a client that makes none in this run, but at its end.
 const FEW_CALLS: usize = 4;
 
 impl World<'_> {
@@ -34,7 +34,7 @@ impl World<'_> {
         }
     }
 
-    /// A client stands in all the elections that it is meant for.
+    /// Lets a client stand in all the elections that it is meant for.
     pub(super) fn stand(&mut self, client: usize) -> Result<(), Broken> {
         let plan = self.plan;
         let ballots = plan.nominees.get(client).map(|standing| &standing.ballots);
@@ -93,7 +93,7 @@ impl World<'_> {
         self.settle_client(client)
     }
 
-    /// The client closes its session; what follows starts it again.
+    /// Closes the client's session; its successor starts it again.
     pub(super) fn close_client(&mut self, client: usize) -> Result<Vec<Undo>, Broken> {
         let Some(process) = self.processes.get_mut(client).filter(|process| process.is_up()) else {
             return Ok(Vec::new());
@@ -107,7 +107,7 @@ impl World<'_> {
         Ok(vec![Undo::Restart(node)])
     }
 
-    /// The client ends, now or with what it hears next; what follows starts it again.
+    /// Ends the client, now or when it next hears from a server; its successor starts it again.
     pub(super) fn end_client(
         &mut self,
         client: usize,
@@ -128,7 +128,7 @@ impl World<'_> {
         Ok(vec![Undo::Keep(client), Undo::Restart(node)])
     }
 
-    /// Ends the client. What its host has to tell waits.
+    /// Ends the client. The host's remaining events wait.
     pub(super) fn end(&mut self, client: usize, ending: Ending) {
         let when_asked = self.when_asked(client);
         let Some(process) = self.processes.get_mut(client) else {
@@ -147,7 +147,7 @@ impl World<'_> {
         }
     }
 
-    /// The user of a client calls.
+    /// Makes a call, as the user of a client.
     pub(super) fn call(&mut self, client: usize) -> Result<(), Broken> {
         let calls = self.plan.calls.as_ref().filter(|_| self.now < self.plan.calm_at);
         let Some(&Calls { every, most, .. }) = calls else {

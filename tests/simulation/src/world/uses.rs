@@ -24,7 +24,7 @@ const BRIEFLY: Duration = Duration::from_millis(300);
 /// From the calm on, for so long, clients begin to wait for what comes.
 const LATE: Duration = Duration::from_secs(2);
 
-/// What there is in a run in which clients use recipes.
+/// The state of a run in which clients use recipes.
 #[derive(Debug)]
 pub(super) struct UseBook {
     pub(super) rng: fastrand::Rng,
@@ -75,7 +75,8 @@ impl UseBook {
 }
 
 impl World<'_> {
-    /// A client begins one more use. What earlier processes have left in its session is deleted.
+    /// Begins one more use of a client. It deletes the znodes that earlier processes have left in
+    /// its session.
     pub(super) fn use_recipe(&mut self, client: usize) -> Result<(), Broken> {
         let (Some(uses), Some(book)) = (self.plan.uses, &mut self.uses) else {
             return Ok(());
@@ -113,7 +114,8 @@ impl World<'_> {
         self.settle_client(client)
     }
 
-    /// A session that was handed over is rid of the entries and claims of the process before.
+    /// Deletes the entries and claims that the process before has left in a session that was handed
+    /// over.
     fn delete_left_behind(&mut self, client: usize, now: Instant) {
         let newest = self.hosts.iter().max_by_key(|host| host.database().last_zxid());
         let (Some(process), Some(book), Some(newest)) =
@@ -136,7 +138,7 @@ impl World<'_> {
         }
     }
 
-    /// The user of a use has what it wanted, or wants it no longer.
+    /// Ends a use, as a user that has what it wanted, or wants it no longer.
     pub(super) fn end_use(
         &mut self,
         client: usize,
@@ -157,14 +159,14 @@ impl World<'_> {
         self.settle_client(client)
     }
 
-    /// What a use tells.
+    /// Takes in the notices of a use.
     pub(super) fn observe_use(
         &mut self,
         client: usize,
         id: NomineeId,
         told: &Told,
     ) -> Result<(), Broken> {
-        // What is told at each look changes nothing.
+        // A notice at each look changes nothing.
         if !matches!(told, Told::Taker(_, _, TakerNotice::Waiting)) {
             self.note_change();
         }
@@ -212,7 +214,7 @@ impl World<'_> {
         outcome.map_err(|detail| (law, detail))
     }
 
-    /// A process is about to be gone: what it was about will not be heard of.
+    /// Notes that a process is about to be gone: it will not hear of its uses.
     pub(super) fn leave_in_doubt(&mut self, client: usize) {
         let process = self.processes.get(client);
         let running = process.and_then(|process| process.client.as_ref());
@@ -223,7 +225,7 @@ impl World<'_> {
         }
     }
 
-    /// Once all is well: participants leave, and what goes on are waits.
+    /// Ends the meetings once all is well: participants leave, and the uses that go on are waits.
     pub(super) fn end_meetings(&mut self) {
         let Some(book) = &mut self.uses else {
             return;
@@ -244,7 +246,8 @@ impl World<'_> {
         clients.flat_map(|(at, client)| client.uses().map(move |(id, what)| (at, id, what)))
     }
 
-    /// Why recipes are not settled: they are when all that goes on waits for what is not there.
+    /// Returns why recipes are not settled: they are settled when all uses that go on wait for
+    /// something that is not there.
     pub(super) fn unsettled_use(&self) -> Option<String> {
         let UseBook { books, .. } = self.uses.as_ref()?;
         if self.now < self.plan.calm_at + LATE * 2 {
@@ -272,7 +275,8 @@ impl World<'_> {
         (left > 0).then(|| format!("{left} entries and claims are left"))
     }
 
-    /// Once all is settled, the barrier is lifted, and there is an item for each that waits for one.
+    /// Wakes all that wait, once all is settled: lifts the barrier, and puts an item for each taker that waits for
+    /// one.
     pub(super) fn wake_all(&mut self) -> Result<bool, Broken> {
         let waiting: Vec<Use> = self.running().map(|(_, _, what)| what).collect();
         let Some(book) = &mut self.uses else {
@@ -292,20 +296,20 @@ impl World<'_> {
         Ok(!waiting.is_empty())
     }
 
-    /// One that has not gone on although it can.
+    /// Returns a use that has not gone on although it can.
     pub(super) fn forgotten(&self) -> Option<String> {
         let (client, id, what) = self.running().next()?;
         Some(format!("client {} still wants {what:?} ({id})", client + 1))
     }
 
-    /// Everything is accounted for.
+    /// Checks that everything is accounted for.
     pub(super) fn check_accounts(&self) -> Result<(), Broken> {
         let checked = self.uses.as_ref().map_or(Ok(()), |book| book.books.check_at_rest());
         checked.map_err(|detail| (Law::ItemsOnce, detail))
     }
 }
 
-/// What takers tell, and what is told of puts.
+/// Notes the notices of takers, and the outcomes of puts.
 fn told_of_queue(queues: &mut [QueueBook; 2], told: &Told) -> Result<(), crate::recipes::Broken> {
     let (Told::Taker(which, ..)
     | Told::ClaimEnded(which, ..)

@@ -1,4 +1,4 @@
-//! What all members have to agree on.
+//! The agreement of all members.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use zk_simulation::ensemble::{Member, MemberId};
 /// Compares what each member commits with what all the others did.
 #[derive(Default)]
 pub(crate) struct Agreement {
-    /// What every member begins with.
+    /// The last transaction of the state that every member begins with.
     first: Zxid,
     /// The longest log that any member has committed.
     committed: Vec<Txn>,
@@ -18,18 +18,18 @@ pub(crate) struct Agreement {
 }
 
 impl Agreement {
-    /// Of members that begin with what was done up to `first`.
+    /// Makes the book of members that begin with the transactions up to `first`.
     pub(crate) fn from(first: Zxid) -> Self {
         Self { first, ..Self::default() }
     }
 
-    /// The last transaction that anybody has committed.
+    /// Returns the last transaction that any member has committed.
     pub(crate) fn last(&self) -> Zxid {
         self.committed.last().map_or(Zxid::ZERO, |txn| txn.at.zxid)
     }
 
-    /// Looks at a member that something has happened to. Whatever it has committed is, at that
-    /// same place, what everybody has committed, and is in the logs of a quorum.
+    /// Looks at a member after each event there. Each of its committed transactions is the one that
+    /// all members have committed at that same place, and is in the logs of a quorum.
     pub(crate) fn observe<'a>(
         &mut self,
         members: impl Iterator<Item = &'a Member>,

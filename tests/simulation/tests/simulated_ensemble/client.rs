@@ -19,9 +19,9 @@ use crate::network::Network;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ClientId(pub(crate) usize);
 
-/// What a test holds of a client.
+/// A client, as a test holds it.
 pub(crate) struct Client {
-    /// What it asks for, in milliseconds.
+    /// The timeout that it asks for, in milliseconds.
     timeout: i32,
     transport: Transport,
     received: BytesMut,
@@ -56,7 +56,7 @@ pub(crate) struct Reply {
 }
 
 impl Reply {
-    /// The path of a znode that was created.
+    /// Returns the path of a znode that was created.
     pub(crate) fn path(&self) -> String {
         let response = CreateResponse::decode_exact(&self.body).expect("a path");
         response.path.to_owned()
@@ -78,12 +78,12 @@ impl Client {
         }
     }
 
-    /// What it asks for from its next connection on, in milliseconds.
+    /// Sets the timeout that it asks for from its next connection on, in milliseconds.
     pub(crate) const fn ask_for(&mut self, timeout: i32) {
         self.timeout = timeout;
     }
 
-    /// The session, while this is connected in it.
+    /// Returns the session, while this is connected in it.
     pub(crate) fn session(&self) -> Option<SessionId> {
         let granted = self.granted.as_ref().filter(|_| self.is_established);
         granted.map(|granted| granted.session)

@@ -16,7 +16,7 @@ const CLIENTS: usize = 4;
 struct Storm {
     network: Network,
     clients: Vec<Writer>,
-    /// What was answered: the path, and the transaction.
+    /// The acknowledged writes: the path, and the transaction.
     acknowledged: BTreeMap<String, Zxid>,
     faults: usize,
     /// One in so many moments brings a fault.
@@ -25,14 +25,14 @@ struct Storm {
 
 struct Writer {
     id: ClientId,
-    /// What is under way.
+    /// The requests under way.
     asked: BTreeMap<Xid, Asked>,
     writes: usize,
 }
 
 enum Asked {
     Create(String),
-    /// What had been committed anywhere before.
+    /// The last zxid that any member had committed before.
     Sync(Zxid),
 }
 
@@ -73,7 +73,7 @@ impl Storm {
         let writer = &mut self.clients[index];
         let network = &mut self.network;
         if network[writer.id].is_closed() {
-            // What is not answered may have happened, or not.
+            // A request without an answer may have happened, or not.
             writer.asked.clear();
             let member = some(network);
             if network.is_running(member) {
@@ -125,14 +125,14 @@ impl Storm {
         }
     }
 
-    /// The faults end; whatever was answered is there, and everybody agrees.
+    /// Ends the faults; every acknowledged write is there, and all members agree.
     fn calm(&mut self) {
         let network = &mut self.network;
         network.heal();
         for member in network.ids() {
             network.resume(member);
         }
-        // Until then somebody may hold on to a leader that is none any more.
+        // Until then a member may hold on to a leader that is none any more.
         network.pass(TICK * (SYNC_LIMIT + 1));
         let leader = network.wait(TICK * 40, "a leader after the faults", Network::settled);
         let client = network.established(leader);
@@ -156,8 +156,8 @@ fn some(network: &mut Network) -> MemberId {
     ids[network.random.usize(0..ids.len())]
 }
 
-/// The members agree on every transaction at every step ([`Network`] looks), what is answered stays,
-/// and once the faults end there is one leader within a bound.
+/// The members agree on every transaction at every step ([`Network`] looks), every acknowledged write stays, and once
+/// the faults end there is one leader within a bound.
 #[test]
 fn whatever_goes_wrong_what_was_acknowledged_stays() {
     let acknowledged: usize = (0..250).map(weather).sum();
@@ -172,7 +172,7 @@ fn whatever_goes_wrong_for_very_long() {
     assert!(acknowledged > 800_000, "{acknowledged}");
 }
 
-/// A storm and the calm after it; tells how many writes were acknowledged.
+/// Runs a storm and the calm after it; returns the number of acknowledged writes.
 fn weather(seed: u64) -> usize {
     let size = [3, 5, 3, 4][usize::try_from(seed % 4).expect("small")];
     eprintln!("seed {seed}, {size} members");

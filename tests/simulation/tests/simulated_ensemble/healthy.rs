@@ -1,4 +1,4 @@
-//! When nothing goes wrong.
+//! An ensemble in which nothing goes wrong.
 
 use zk_embedded::replication::Txn;
 use zk_jute::ErrorCode;

@@ -1,4 +1,4 @@
-//! Members, what they say to each other, and when it arrives.
+//! Members, their messages to each other, and the times of arrival.
 
 mod breakage;
 
@@ -39,7 +39,7 @@ enum State {
     Running,
     /// Its messages wait.
     Paused,
-    /// What is sent to it is lost.
+    /// Messages to it are lost.
     Crashed,
 }
 
@@ -61,7 +61,7 @@ impl Clock {
         Instant::since_origin(Duration::from_micros(self.offset + now * self.rate / 1000))
     }
 
-    /// When it will show `due`.
+    /// Returns the time at which it will show `due`.
     fn when(self, due: Instant) -> Micros {
         let due = due.elapsed().as_nanos().div_ceil(1000);
         let due = u64::try_from(due).expect("not that late");
@@ -70,17 +70,17 @@ impl Clock {
 }
 
 impl Network {
-    /// An ensemble with delays of about a millisecond, and exact clocks.
+    /// Makes an ensemble with delays of about a millisecond, and exact clocks.
     pub(crate) fn new(size: u8, seed: u64) -> Self {
         Self::build(&config(size), seed, |_| 1000)
     }
 
-    /// [`Network::new`], of members with this configuration.
+    /// Does as [`Network::new`], with members of this configuration.
     pub(crate) fn of(config: &EnsembleConfig, seed: u64) -> Self {
         Self::build(config, seed, |_| 1000)
     }
 
-    /// An ensemble whose clocks are off by up to five in a hundred.
+    /// Makes an ensemble with clocks that are off by up to five in a hundred.
     pub(crate) fn with_bad_clocks(size: u8, seed: u64) -> Self {
         Self::build(&config(size), seed, |random| random.u64(950..=1050))
     }
@@ -111,14 +111,14 @@ impl Network {
         self.servers.keys().copied().collect()
     }
 
-    /// All ordered pairs.
+    /// Returns all ordered pairs.
     pub(crate) fn pairs(&self) -> Vec<Link> {
         let ids = self.ids();
         let pairs = ids.iter().flat_map(|from| ids.iter().map(|to| (*from, *to)));
         pairs.filter(|(from, to)| from != to).collect()
     }
 
-    /// Since the beginning.
+    /// Returns the time since the beginning.
     pub(crate) fn now(&self) -> Duration {
         Duration::from_micros(self.now)
     }
@@ -148,7 +148,7 @@ impl Network {
         self.servers[&id].state == State::Running
     }
 
-    /// The only member that serves as a leader, if there is one.
+    /// Returns the only member that serves as a leader, if there is one.
     pub(crate) fn leader(&self) -> Option<MemberId> {
         let leads = |member: &&Member| {
             member.role() == MemberRole::Leading
@@ -159,7 +159,7 @@ impl Network {
         leaders.next().filter(|_| leaders.next().is_none())
     }
 
-    /// The leader that all the others follow.
+    /// Returns the leader that all the others follow.
     pub(crate) fn settled(&self) -> Option<MemberId> {
         let leader = self.leader()?;
         let follows = |member: &Member| {
@@ -185,7 +185,7 @@ impl Network {
         }
     }
 
-    /// The last things that were said, and what became of the members.
+    /// Returns the last messages, and the state of the members.
     fn story(&self) -> String {
         let said = self.said.iter().skip(self.said.len().saturating_sub(60));
         let said =
@@ -281,9 +281,9 @@ impl Network {
     }
 }
 
-/// What clients do.
+/// The acts of clients.
 impl Network {
-    /// A client without a session, which lasts this many ticks.
+    /// Returns a client without a session, which lasts this many ticks.
     pub(crate) fn client(&mut self, ticks: u32) -> ClientId {
         let timeout = i32::try_from((TICK * ticks).as_millis()).expect("not that long");
         self.clients.push(Client::new(timeout));
@@ -306,7 +306,7 @@ impl Network {
         }
     }
 
-    /// A client with a session of ten ticks.
+    /// Returns a client with a session of ten ticks.
     pub(crate) fn established(&mut self, member: MemberId) -> ClientId {
         self.established_for(member, 10)
     }

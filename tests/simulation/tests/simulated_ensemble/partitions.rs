@@ -14,7 +14,7 @@ fn followers_of(network: &Network, leader: MemberId) -> Vec<MemberId> {
     network.ids().into_iter().filter(|id| *id != leader).collect()
 }
 
-/// The leader of the others, whatever the old one says.
+/// Returns the leader of the others, whatever the old one says.
 fn new_leader(network: &Network, old: MemberId) -> Option<MemberId> {
     let leads = |id: &MemberId| {
         let member = network.member(*id);
@@ -49,7 +49,7 @@ fn a_deposed_leader_answers_sync_until_it_notices() {
     assert!(deceived > 100, "{deceived} answers while the others had a leader");
 }
 
-/// What a deposed leader decides is answered to nobody, and gone when it is back.
+/// A deposed leader answers no client with its decisions, and has lost them when it is back.
 #[test]
 fn a_deposed_leader_commits_nothing() {
     for seed in 0..100 {
@@ -105,7 +105,7 @@ fn clients_of_a_member_that_loses_its_leader_are_dropped() {
     }
 }
 
-/// One connection that breaks costs one follower its clients, and nobody else.
+/// One connection that breaks costs one follower its clients, and no other member.
 #[test]
 fn a_broken_connection_costs_one_follower_its_clients() {
     for seed in 0..50 {
@@ -202,11 +202,11 @@ fn a_member_that_stood_in_vain_comes_back() {
             followers.iter().find(leads).copied()
         });
         let other = followers.into_iter().find(|id| *id != stands).expect("the other one");
-        // Nobody hears of it.
+        // No member hears of it.
         network.break_connection(stands, other);
         network.break_connection(stands, leader);
         network.heal();
-        // The leader is found again before it has missed anybody, mostly.
+        // The leader is found again, mostly before it has missed a follower.
         network.pass(TICK / 4);
         if network.leader() == Some(leader) {
             assert_eq!(network.member(other).role(), MemberRole::Following(leader));
@@ -246,7 +246,7 @@ fn an_epoch_is_promised_to_one_member_only() {
         network.wait(STEP * 12, "the loss", |network| {
             (network.member(voter).role() == MemberRole::Looking).then_some(())
         });
-        // What the other says of its candidature is under way all this time.
+        // The other's messages about its candidature are under way all this time.
         network.pass(STEP * 50);
         let to_late = network.said.iter().filter(|(_, link, _)| *link == (voter, late));
         let said: Vec<_> = to_late.map(|(_, _, message)| format!("{message:?}")).collect();
@@ -284,8 +284,8 @@ fn a_full_outage_loses_nothing() {
     }
 }
 
-/// A member with what nobody else has, of an epoch that came to nothing, gives it up for what a
-/// quorum has agreed on meanwhile.
+/// A member with a transaction that no other has, of an epoch that came to nothing, gives it up for
+/// those that a quorum has agreed on meanwhile.
 #[test]
 fn a_member_gives_up_what_was_never_committed() {
     for seed in 0..50 {

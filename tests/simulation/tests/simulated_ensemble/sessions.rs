@@ -1,4 +1,4 @@
-//! How long sessions last, and who keeps them alive.
+//! How long sessions last, and which members keep them alive.
 
 use core::time::Duration;
 
@@ -9,7 +9,7 @@ use zk_simulation::ensemble::{MemberId, MemberRole};
 use crate::client::ClientId;
 use crate::network::{Network, SYNC_LIMIT, TICK};
 
-/// What every client here is granted: ten ticks.
+/// The timeout that every client here is granted: ten ticks.
 const TIMEOUT: Duration = Duration::from_secs(1);
 
 const STEP: Duration = Duration::from_millis(10);
@@ -69,8 +69,9 @@ fn pings_keep_sessions_alive_at_every_member() {
     assert!(network.ids().into_iter().all(|member| sessions(&network, member) == 3));
 }
 
-/// What a follower hears, its leader learns with the answers to heartbeats, and in no other way: a
-/// follower that gets none goes on forwarding, is heard, and its clients' sessions end.
+/// A leader learns from a follower's answers to heartbeats which sessions it has heard, and in no
+/// other way: a follower that gets none goes on forwarding, is heard, and its clients' sessions
+/// end.
 #[test]
 fn touches_travel_with_heartbeats_only() {
     for seed in 0..50 {
@@ -131,7 +132,7 @@ fn a_follower_that_is_cut_off_answers_pings_while_the_session_ends() {
     }
 }
 
-/// What the lease rests on: a new leader gives every session its whole timeout again.
+/// The ground of the lease: a new leader gives every session its whole timeout again.
 #[test]
 fn a_new_leader_restarts_the_clocks() {
     for seed in 0..50 {
@@ -177,7 +178,7 @@ fn a_session_moves_to_another_member() {
     assert_eq!(network[client].refusals, 1);
 }
 
-/// Nobody is shown an older state than the one that it has seen.
+/// No client is shown an older state than the one that it has seen.
 #[test]
 fn a_member_that_lags_refuses_who_has_seen_more() {
     let mut network = Network::new(3, 1);

@@ -13,7 +13,7 @@ use crate::network::{Network, SYNC_LIMIT, TICK};
 
 const STEP: Duration = Duration::from_millis(10);
 
-/// A leader, a follower, and a client of it with a session of so many ticks.
+/// Returns a leader, a follower, and a client of it with a session of so many ticks.
 fn with_client(seed: u64, ticks: u32) -> (Network, [MemberId; 2], ClientId, SessionId) {
     let mut network = Network::new(3, seed);
     let leader = network.settle();
@@ -98,7 +98,7 @@ fn a_session_whose_bucket_was_polled_writes_and_ends() {
 }
 
 /// A leader that is cut off goes on ending sessions. It leaves its own clients without an answer in
-/// those, refuses those of nobody, and closes no connection before it steps down.
+/// those, refuses no client's requests, and closes no connection before it steps down.
 #[test]
 fn a_deposed_leader_falls_silent_to_sessions_that_it_has_found_closing() {
     for seed in 0..20 {
@@ -128,7 +128,7 @@ fn a_deposed_leader_falls_silent_to_sessions_that_it_has_found_closing() {
     }
 }
 
-/// The timeout of its creation is in the log; what was granted later is not.
+/// The timeout of a session's creation is in the log; a timeout that was granted later is not.
 #[test]
 fn a_new_leader_counts_with_the_timeout_of_the_creation() {
     for (created, resumed) in [(2, 15), (15, 2)] {

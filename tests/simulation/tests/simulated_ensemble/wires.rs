@@ -22,7 +22,7 @@ pub(crate) struct Wires {
     connections: BTreeMap<Link, u64>,
 }
 
-/// What becomes of messages that were sent to an end which had closed the connection.
+/// The fate of messages that were sent to an end which had closed the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stragglers {
     /// They are lost, as with TCP.
@@ -65,7 +65,7 @@ impl Wires {
         self.cut.insert(link);
     }
 
-    /// What was held back arrives, late.
+    /// Lets messages through again; those that were held back arrive, late.
     pub(crate) fn heal(&mut self) {
         self.cut.clear();
     }
@@ -81,7 +81,7 @@ impl Wires {
         self.put(now, link, (connection, Content::Message(message)), random);
     }
 
-    /// The first of the link ends the connection, and knows it; the second is told.
+    /// Ends the connection at the first of the link, which knows it; the second is told.
     pub(crate) fn end(&mut self, now: Micros, link: Link, random: &mut fastrand::Rng) {
         let next = self.next_connection(link);
         self.connections.insert(link, next);
@@ -89,7 +89,7 @@ impl Wires {
         self.put(now, link, (next, Content::Reset), random);
     }
 
-    /// The connection breaks in the middle, and both ends are told.
+    /// Breaks the connection in the middle, and tells both ends.
     pub(crate) fn snap(&mut self, now: Micros, (one, other): Link, random: &mut fastrand::Rng) {
         let next = self.next_connection((one, other));
         for link in [(one, other), (other, one)] {
@@ -98,12 +98,12 @@ impl Wires {
         }
     }
 
-    /// What was sent is lost, and nobody is told.
+    /// Loses the messages on their way, and tells no member.
     pub(crate) fn lose(&mut self, link: Link) {
         self.links.remove(&link);
     }
 
-    /// What arrives next, at those who are awake.
+    /// Returns the next arrival, among the members that are awake.
     pub(crate) fn next_arrival(
         &self,
         is_awake: impl Fn(MemberId) -> bool,

@@ -1,4 +1,4 @@
-//! What must hold, whatever happens.
+//! The laws that must hold, whatever happens.
 
 use core::ops::AddAssign;
 mod locks;
@@ -14,20 +14,21 @@ pub(crate) use self::recipes::PARTICIPANTS;
 use self::recipes::RecipeBook;
 use crate::story::Story;
 
-/// What the paths of all elections begin with.
+/// The beginning of the paths of all elections.
 pub(crate) const ELECTIONS: &str = "/election-";
 
-/// Where the candidates stand.
+/// Returns the path where the candidates stand.
 pub(crate) fn election(number: usize) -> String {
     format!("{ELECTIONS}{number}")
 }
 
-/// What the leaders of an election, or the exclusive holders of a lock, write, each its token.
+/// Returns the path to which the leaders of an election, or the exclusive holders of a lock, write,
+/// each its token.
 pub(crate) fn ledger(number: usize) -> String {
     format!("/ledger-{number}")
 }
 
-/// What every process follows: a number that grows now and then, and for the last time in the storm.
+/// A znode that every process follows: a number that grows now and then, and for the last time in the storm.
 pub(crate) const NOTICE: &str = "/notice";
 
 /// Shared by all that are bound by them.
@@ -42,10 +43,10 @@ struct Book {
     leaders: Vec<Leader>,
     /// By election.
     last_elected: BTreeMap<usize, (NomineeId, Token)>,
-    /// What each server shows of the ledger of each election, and of each lock.
+    /// The ledger of each election, and of each lock, as each server shows it.
     ledgers: BTreeMap<(usize, usize), i64>,
-    /// What each process has seen last of the notice, by each way to follow it, and in which line of
-    /// lives: a new client may come to a server that lags behind what the one before saw.
+    /// The notice that each process has seen last, by each way to follow it, and in which line of lives: a new client
+    /// may come to a server that lags behind the one before.
     views: BTreeMap<(usize, &'static str), (u64, i64)>,
     locks: LockBook,
     recipes: RecipeBook,
@@ -62,7 +63,7 @@ struct Leader {
     is_over: bool,
 }
 
-/// What there was to see: a storm in which nothing happens proves nothing.
+/// The counts of events: a storm in which nothing happens proves nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Tally {
     pub(crate) elected: u64,
@@ -74,9 +75,9 @@ pub(crate) struct Tally {
     pub(crate) handed_over: u64,
     /// Guards of locks.
     pub(crate) held: u64,
-    /// Those that were given while another reader's was valid.
+    /// The locks that were given while another reader's was valid.
     pub(crate) held_together: u64,
-    /// Those that were waited for, and not given in time.
+    /// The locks that were waited for, and not given in time.
     pub(crate) waits_given_up: u64,
     /// Uses of barriers, queues and the counter.
     pub(crate) used: u64,
@@ -114,7 +115,7 @@ impl AddAssign for Tally {
 }
 
 impl Tally {
-    /// A storm in which nothing happens proves nothing.
+    /// Whether enough has happened: a storm in which nothing happens proves nothing.
     pub(crate) fn is_a_storm(self, seeds: u64) -> bool {
         self.elected > 5 * seeds
             && self.guarded_writes > 50 * seeds
@@ -145,7 +146,8 @@ impl Laws {
         self.story.tell(what);
     }
 
-    /// A nominee is told that it leads. A nomination that is taken over keeps its token.
+    /// Checks a nominee that is told that it leads. A nomination that is taken over keeps its
+    /// token.
     pub(crate) fn elected(
         &self,
         (process, election): (usize, usize),
@@ -170,8 +172,8 @@ impl Laws {
         self.one_leader_at_most();
     }
 
-    /// The elections and processes of those that believe that they lead. One that has ceased to must
-    /// not begin again.
+    /// Returns the elections and processes of the nominees that believe to lead. One that has ceased to must not
+    /// begin again.
     pub(crate) fn leaders(&self) -> Vec<(usize, usize, Token)> {
         let mut book = self.book();
         let mut leaders = Vec::new();
@@ -203,8 +205,8 @@ impl Laws {
         }
     }
 
-    /// After each step of a server. What a server shows is committed, and stays so when it starts
-    /// again.
+    /// Checks a ledger after each step of a server. The state that a server shows is committed, and
+    /// stays so when it starts again.
     pub(crate) fn ledger_shows(&self, which: (usize, usize), data: &[u8]) {
         let token = number_in(data);
         let mut book = self.book();
@@ -216,8 +218,8 @@ impl Laws {
         }
     }
 
-    /// No client sees the notice go back, whichever servers it reads from. `line` numbers the lives
-    /// of a process that go on with what the one before has seen.
+    /// Checks that no client sees the notice go back, from any servers. `line` numbers the lives of
+    /// a process that go on with the knowledge of the one before.
     pub(crate) fn view(&self, process: usize, line: u64, how: &'static str, number: i64) {
         let mut book = self.book();
         book.tally.views += 1;
@@ -229,7 +231,8 @@ impl Laws {
         }
     }
 
-    /// Once everything is calm, every process has seen the last that was written, in so many views.
+    /// Checks, once everything is calm, that every process has seen the last number that was
+    /// written, in so many views.
     pub(crate) fn all_have_seen(&self, number: i64, views: usize) {
         let mut book = self.book();
         if book.views.len() != views {
@@ -266,13 +269,13 @@ impl Laws {
 }
 
 impl Book {
-    /// The first one is what the others follow from.
+    /// Notes a broken law; the others follow from the first one.
     fn broken(&mut self, law: String) {
         self.broken.get_or_insert(law);
     }
 }
 
-/// What the ledger and the notice hold.
+/// Returns the number that the ledger or the notice holds.
 pub(crate) fn number_in(data: &[u8]) -> i64 {
     core::str::from_utf8(data).ok().and_then(|text| text.parse().ok()).unwrap_or(0)
 }

@@ -1,4 +1,4 @@
-//! What a process does, from its start to its end.
+//! The life of a process, from its start to its end.
 
 use core::future::Future;
 use core::time::Duration;
@@ -21,7 +21,7 @@ use crate::setting::LONGEST;
 /// after two seconds.
 pub(crate) const LONG: Duration = LONGEST.saturating_mul(2);
 
-/// What never ends is told, and given up.
+/// Waits for work, and reports and gives up work that never ends.
 pub(crate) async fn in_time<T>(
     laws: &Laws,
     process: usize,
@@ -45,7 +45,7 @@ pub(crate) struct Life {
     pub(crate) laws: Laws,
 }
 
-/// What a nomination shares with its process.
+/// The part of a nomination that its process shares.
 #[derive(Clone)]
 pub(crate) struct Post {
     pub(crate) election: usize,
@@ -58,7 +58,7 @@ pub(crate) struct Post {
 /// The error code of a server that has too much to do. A service stands again.
 const THROTTLED: i32 = ErrorCode::THROTTLED_OP.get();
 
-/// What the names of all candidates of a nominee have in common: they count on from its id.
+/// Returns the common part of the names of all candidates of a nominee: they count on from its id.
 fn family(nominee: NomineeId) -> String {
     let mut name = nominee.to_string();
     name.truncate(name.len() - 3);
@@ -159,12 +159,12 @@ impl Life {
         .await;
     }
 
-    /// The same of its locks: those that it held, and those that it waited for.
+    /// Does the same with its locks: those that it held, and those that it waited for.
     pub(crate) async fn let_go_of_locks(&self) {
         self.delete_ephemerals(LOCKS, |_| true).await;
     }
 
-    /// The same of the double barrier and of claims.
+    /// Does the same with the double barrier and with claims.
     pub(crate) async fn let_go_of_recipes(&self) {
         for path in [DOUBLE_BARRIER, QUEUES[0], QUEUES[1]] {
             self.delete_ephemerals(path, |_| true).await;

@@ -9,7 +9,7 @@ use tokio::time::{Instant, sleep, timeout};
 use crate::laws::ledger;
 use crate::life::{LONG, Life, in_time};
 
-/// What the paths of all locks begin with.
+/// The beginning of the paths of all locks.
 pub(crate) const LOCKS: &str = "/lock-";
 
 /// All that there are, for all processes.
@@ -19,7 +19,7 @@ pub(crate) enum Lock {
     Shared,
 }
 
-/// What a holder wants to do.
+/// The purpose of a holder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Want {
     Write,
@@ -39,7 +39,8 @@ impl Lock {
         }
     }
 
-    /// What writers write to, each its token: the ledgers behind those of the elections.
+    /// Returns the number of the ledger that writers write to, each its token: these ledgers come
+    /// after those of the elections.
     pub(crate) const fn ledger(self) -> usize {
         match self {
             Self::Exclusive => 3,
@@ -80,7 +81,8 @@ impl Life {
         }
     }
 
-    /// Some wait until it is their turn, some for a while, some not at all; and some are dropped.
+    /// Acquires a lock. Some wait until it is their turn, some for a while, some not at all; and
+    /// some are dropped.
     async fn acquire(
         &self,
         (lock, want): (Lock, Want),
@@ -143,7 +145,8 @@ impl Life {
                 let soon = Duration::from_micros(rng.u64(0..5_000));
                 let _ = timeout(soon, guard.release()).await;
             }
-            // What comes of it: that it is over, or was lost before, or that its session is.
+            // Each outcome will do: that the lock is released, or was lost before, or that the
+            // session is over.
             _ => drop(in_time(&self.laws, self.number, "a release", guard.release()).await),
         }
         if !matches!(late.commit().await, Err(TransactionError::NotHeld)) {

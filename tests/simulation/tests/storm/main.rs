@@ -1,6 +1,6 @@
-//! Processes with the real client, its driver, its elections and its locks, in virtual time, on an ensemble or
-//! a server on its own, whose members, connections, sessions and clients come to harm; everything
-//! from a seed.
+//! Processes with the real client, its driver, its elections and its locks, in virtual time, on an
+//! ensemble or a server on its own. Its members, connections, sessions and clients come to harm;
+//! everything comes from a seed.
 //!
 //! The simulation drives the machines below `election-tokio`. This runs the crate itself.
 #![forbid(unsafe_code)]
@@ -27,8 +27,8 @@ use tokio::runtime::Builder;
 use crate::laws::Tally;
 use crate::storm::Storm;
 
-/// Some seeds, or those of `STORM_SEEDS`, such as `1000..2000`. With `STORM_GOES_ON` set, the seeds
-/// after one that breaks a law are played, too; with `STORM_STORY`, what happens is printed.
+/// Runs some seeds, or those of `STORM_SEEDS`, such as `1000..2000`. With `STORM_GOES_ON` set, the
+/// seeds after one that breaks a law are played, too; with `STORM_STORY`, what happens is printed.
 #[test]
 fn no_law_is_broken() {
     let seeds = match std::env::var("STORM_SEEDS") {

@@ -16,7 +16,7 @@ use zk_embedded::{ConnectionId, Transmit};
 use crate::queue::Queue;
 use crate::servers::{Condition, Servers};
 
-/// Bytes that a socket takes before anybody reads them.
+/// Bytes that a socket takes before its reader takes any.
 const PIPE: usize = 64 * 1024;
 
 /// The way of one process.
@@ -32,7 +32,7 @@ struct State {
     /// How often all connections were cut.
     cuts: u64,
     rng: fastrand::Rng,
-    /// What is to be told of a change, in order: tokio's `watch` tells its receivers in any order.
+    /// The tasks that hear of a change, in order: tokio's `watch` tells its receivers in any order.
     listeners: Vec<Weak<Notify>>,
 }
 
@@ -56,7 +56,7 @@ pub(crate) enum Port {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Flow {
     Runs,
-    /// What is sent waits until it runs again.
+    /// Bytes wait until it runs again.
     Held,
 }
 
@@ -114,19 +114,19 @@ impl Way {
         self.state().cuts
     }
 
-    /// To be told of changes.
+    /// Returns a notifier of changes.
     fn listen(&self) -> Arc<Notify> {
         let listener = Arc::new(Notify::new());
         self.state().listeners.push(Arc::downgrade(&listener));
         listener
     }
 
-    /// For the present life.
+    /// Returns a connector for the present life.
     pub(crate) fn connector(&self) -> impl Connector {
         Passage { way: self.clone(), life: self.weather().life }
     }
 
-    /// The process is dead, as far as the server can tell.
+    /// Cuts the process off: it is dead, as far as the server can tell.
     pub(crate) fn cut_off_this_life(&self) {
         self.change(|weather| weather.life += 1);
         self.cut();
@@ -143,7 +143,7 @@ impl Way {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What a client is to connect to: the port is the place of the server, from 1.
+    /// Returns the address list for a client: the port is the place of the server, from 1.
     pub(crate) fn addresses(&self) -> String {
         let servers = (1..=self.servers.count()).map(|port| format!("in-memory:{port}"));
         servers.collect::<Vec<_>>().join(",")

@@ -1,4 +1,4 @@
-//! What befalls processes, their ways to the servers, and the servers.
+//! Plagues of processes, of their ways to the servers, and of the servers.
 
 use core::ops::Range;
 use core::time::Duration;
@@ -12,7 +12,7 @@ use crate::servers::{Condition, Impairment, Line, Servers};
 use crate::setting::LONGEST;
 use crate::storm::Storm;
 
-/// What bytes of a process with a slow way take at most.
+/// The longest time that bytes of a process with a slow way take.
 const SLOW: Duration = Duration::from_millis(200);
 
 impl Storm {
@@ -51,7 +51,7 @@ impl Storm {
         }
     }
 
-    /// A server on its own knows some of them only.
+    /// Begins a plague of servers. A server on its own knows some of them only.
     fn plague_of_servers(&mut self) {
         let victim = self.rng.usize(0..self.servers.count());
         let leader = self.servers.leader().unwrap_or(victim);
@@ -75,7 +75,8 @@ impl Storm {
         }
     }
 
-    /// What is held back is delivered in the end, or lost with its connection.
+    /// Changes the way for a while. Bytes that are held back are delivered in the end, or lost with
+    /// their connection.
     fn for_a_while(&mut self, way: Way, change: impl FnOnce(&mut Weather)) {
         way.change(change);
         let (time, is_lost) = (self.millis(50..4000), self.rng.bool());
@@ -88,7 +89,7 @@ impl Storm {
         });
     }
 
-    /// The process is killed, and started again with what it had on disk.
+    /// Kills the process, and starts it again with all that it had on disk.
     fn crash(&mut self, place: usize) {
         let time = self.millis(50..3000);
         let servers = self.servers.clone();
@@ -133,7 +134,7 @@ impl Storm {
         });
     }
 
-    /// The others are rid of the leader, which hears nothing of it: it goes on answering its clients
+    /// Deposes the leader: the others are rid of it, and it hears nothing of that; it goes on answering its clients
     /// until it misses its followers.
     fn depose(&mut self, leader: usize) {
         let others = (0..self.servers.count()).filter(|other| *other != leader);
@@ -144,7 +145,7 @@ impl Storm {
         self.break_lines(lines, Impairment::Held);
     }
 
-    /// The operator raises `maxSessionTimeout`, and restarts one server after the other, once.
+    /// Raises `maxSessionTimeout`, as the operator, and restarts one server after the other, once.
     fn raise_the_longest_timeout(&mut self) {
         let servers = self.servers.clone();
         let pauses: Vec<Duration> =

@@ -44,7 +44,7 @@ pub(crate) struct Process {
     pub(crate) way: Way,
 }
 
-/// What a successor gets.
+/// The estate that a successor gets.
 struct Inheritance {
     ticket: SessionTicket,
     nominees: Vec<NomineeId>,
@@ -132,7 +132,7 @@ impl Process {
         Some(Inheritance { ticket, nominees })
     }
 
-    /// What a successor goes on with, if there is one.
+    /// Ends a life, and returns the ticket with which a successor goes on, if there is one.
     async fn end_life(
         &self,
         order: Option<Order>,
@@ -147,7 +147,7 @@ impl Process {
                 tasks.shutdown().await;
                 match ticket {
                     Ok(_) => life.take_what_was_kept(&queues).await,
-                    // There was no session: the client goes on until it is dropped.
+                    // The client had no session: it goes on until it is dropped.
                     Err(_) => self.laws.takes_are_forgotten(self.number),
                 }
                 return ticket.ok();

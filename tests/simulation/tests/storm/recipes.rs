@@ -28,7 +28,7 @@ pub(crate) enum Born {
     Heir,
 }
 
-/// What has become of one use.
+/// The outcome of one use.
 enum Outcome {
     Done,
     /// It was given up, or has found nothing.
@@ -45,7 +45,7 @@ impl Queues {
 }
 
 impl Life {
-    /// All that there are, once what the life before has left is gone.
+    /// Uses all recipes, once the remains of the life before are gone.
     pub(crate) async fn use_all_recipes(
         self,
         queues: Queues,
@@ -75,7 +75,7 @@ impl Life {
         }
     }
 
-    /// How long a future is waited for.
+    /// Returns how long to wait for a future.
     fn patience(rng: &mut fastrand::Rng) -> Duration {
         match rng.u8(..4) {
             0 => Duration::from_micros(rng.u64(0..20_000)),
@@ -307,8 +307,7 @@ impl Life {
         }
     }
 
-    /// A closed client has told all that there is to tell of takes: what was taken for futures that were
-    /// dropped.
+    /// Takes the items that were taken for futures that were dropped: a closed client has told all of them.
     pub(crate) async fn take_what_was_kept(&self, queues: &Queues) {
         let is_kept = |outcome| !matches!(outcome, Outcome::Closed);
         while is_kept(self.taken(0, queues.plain.try_take().await)) {}

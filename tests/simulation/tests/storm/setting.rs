@@ -1,14 +1,14 @@
-//! What is drawn for a run before it begins.
+//! The setting of a run, drawn before it begins.
 
 use core::time::Duration;
 
 use zk_embedded::ExpiryPace;
 use zk_simulation::ensemble::TouchLoss;
 
-/// What sessions ask for, unless they ask for different timeouts.
+/// The timeout that sessions ask for, unless they ask for different ones.
 const USUAL: Duration = Duration::from_secs(2);
 const SHORT: Duration = Duration::from_millis(1500);
-/// What servers grant at most.
+/// The longest timeout that servers grant.
 pub(crate) const LONGEST: Duration = Duration::from_secs(4);
 
 #[derive(Clone, Debug)]
@@ -58,7 +58,7 @@ impl Setting {
         }
     }
 
-    /// What the session of a new client asks for.
+    /// Draws the timeout that the session of a new client asks for.
     pub(crate) fn timeout(&self, rng: &mut fastrand::Rng) -> Duration {
         match self.timeouts {
             Timeouts::Same => USUAL,
@@ -66,7 +66,8 @@ impl Setting {
         }
     }
 
-    /// What a session asks for that goes on, if that is not what it had.
+    /// Draws the timeout that a session asks for when it goes on, if that is not the one that it
+    /// had.
     pub(crate) fn new_timeout(&self, rng: &mut fastrand::Rng) -> Option<Duration> {
         (self.timeouts == Timeouts::Mixed && rng.bool()).then(|| self.timeout(rng))
     }

@@ -22,10 +22,10 @@ const PROCESSES: usize = 4;
 /// How long it storms.
 const STORM: Duration = Duration::from_secs(40);
 /// How long it takes, once nothing happens any more, until one leads and every process knows all:
-/// an election of the ensemble, what is left of the sessions of the dead, a lease to prove, and a
+/// an election of the ensemble, the rest of the sessions of the dead, a lease to prove, and a
 /// backoff.
 const CALM: Duration = Duration::from_secs(25);
-/// How often it is asked who leads.
+/// How often the storm asks which processes lead.
 const STEP: Duration = Duration::from_millis(3);
 
 pub(crate) struct Storm {
@@ -102,7 +102,7 @@ impl Storm {
         self.orders.push(sender);
     }
 
-    /// One plague after the other, some at a time.
+    /// Brings one plague after the other, some at a time.
     async fn rage(&mut self) {
         let end = Instant::now() + STORM;
         let mut next = Instant::now();
@@ -126,8 +126,7 @@ impl Storm {
         self.laws.count(|tally| tally.ensembles += u64::from(is_ensemble));
     }
 
-    /// Once nothing happens any more, one leads each election and goes on leading, and every process
-    /// knows what was written.
+    /// Mends everything, and checks the calm: one leads each election and goes on leading, and every process knows the last number.
     async fn clear_up(&mut self) {
         self.laws.tell(|| "it clears up".to_owned());
         self.closing_time.notify_one();
@@ -167,7 +166,7 @@ impl Storm {
         self.laws.all_have_seen(self.notice(), 2 * PROCESSES);
     }
 
-    /// Each process has held each lock once more.
+    /// Checks that each process has held each lock once more.
     fn all_have_held_since(&self, before: &BTreeMap<(usize, Lock), u64>) {
         let held = self.laws.times_held();
         let all = (0..PROCESSES).flat_map(|process| Lock::ALL.map(|lock| (process, lock)));
@@ -177,7 +176,8 @@ impl Storm {
         }
     }
 
-    /// Nothing is left behind: no candidate, no session, no task. And the members agree.
+    /// Checks that nothing is left behind: no candidate, no session, no task; and that the members
+    /// agree.
     async fn end(&mut self) {
         for orders in self.orders.drain(..) {
             if self.rng.bool() {
@@ -217,7 +217,7 @@ impl Storm {
         }
     }
 
-    /// The number in the notice.
+    /// Returns the number in the notice.
     fn notice(&self) -> i64 {
         let read = |data: &Database| {
             let notice = data.znode(NOTICE);

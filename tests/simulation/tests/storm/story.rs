@@ -1,4 +1,4 @@
-//! What happened in a run, for the reader of one that broke a law.
+//! The story of a run, for the reader of one that broke a law.
 
 use tokio::time::Instant;
 

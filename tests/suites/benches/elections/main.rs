@@ -1,5 +1,5 @@
-//! What the size of an election costs, and the number of elections, on Apache ZooKeeper: `README.md`
-//! beside this folder says how to run it.
+//! The costs of the size of an election, and of the number of elections, on Apache ZooKeeper: `README.md` beside this
+//! folder says how to run it.
 #![forbid(unsafe_code)]
 
 mod bring_up;

@@ -70,7 +70,7 @@ async fn measure(server: &Server, size: usize) -> TestResult {
     Ok(())
 }
 
-/// What this thread has used of a processor. Linux.
+/// Returns the processor time that this thread has used. Linux.
 fn cpu_time() -> io::Result<Duration> {
     let schedstat = fs::read_to_string("/proc/thread-self/schedstat")?;
     let nanos = schedstat.split_whitespace().next().and_then(|nanos| nanos.parse().ok());

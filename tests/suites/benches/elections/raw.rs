@@ -123,7 +123,7 @@ pub(crate) fn create(path: &str, flags: i32) -> Vec<u8> {
     request(CREATE, &[&buffer(path), &data, &open.concat(), &flags.to_be_bytes()])
 }
 
-/// The names in the answer to a list.
+/// Returns the names in the answer to a list.
 pub(crate) fn children(frame: &[u8]) -> Vec<String> {
     let mut rest = frame.get(20..).unwrap_or_default();
     let mut names = Vec::new();

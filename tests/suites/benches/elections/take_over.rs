@@ -109,7 +109,7 @@ async fn own_sessions(server: &Server, size: usize, rounds: usize) -> TestResult
     Ok(())
 }
 
-/// The leader resigns and another joins, so that the number stays.
+/// Lets the leader resign and another nominee join, so that the number stays.
 async fn measure(
     mut queue: VecDeque<Nomination>,
     rounds: usize,

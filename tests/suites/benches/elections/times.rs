@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-/// The median of what was measured.
+/// Returns the median.
 pub(crate) fn median(times: &mut [Duration]) -> Duration {
     times.sort_unstable();
     times.get(times.len() / 2).copied().unwrap_or_default()

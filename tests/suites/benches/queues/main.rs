@@ -1,6 +1,6 @@
-//! What an item of a queue costs to put and to take, and a counter to change, on Apache ZooKeeper: this
-//! library, kazoo, Curator and the floor, in turns; and how long queues are emptied by several takers.
-//! `benches/README.md` says how to run it.
+//! The costs of putting and taking an item of a queue, and of changing a counter, on Apache ZooKeeper: this library,
+//! kazoo, Curator and the floor, in turns; and the time in which several takers empty a queue. `benches/README.md`
+//! says how to run it.
 #![forbid(unsafe_code)]
 
 #[path = "../../tests/kazoo/environment.rs"]

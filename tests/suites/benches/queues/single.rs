@@ -15,7 +15,7 @@ use crate::{Extent, Peers};
 const GET_DATA: i32 = 4;
 const SET_DATA: i32 = 5;
 
-/// What is measured, and by whom it is done.
+/// The operations, and the sides that do each.
 const ROWS: [(&str, &[&str]); 4] = [
     ("put", &["raw", "ours", "kazoo", "Curator"]),
     ("take", &["raw", "ours", "kazoo", "Curator"]),
@@ -76,7 +76,8 @@ impl Field<'_> {
         Ok(())
     }
 
-    /// How long so many take. What has to be there is put before; what is put is taken afterwards.
+    /// Returns how long so many turns take. Items to take are put before; items that were put are
+    /// taken afterwards.
     fn time(&mut self, what: &str, side: &str, turns: u32) -> Result<Duration, TestFailure> {
         match side {
             "raw" => Ok(self.time_raw(what, turns)?),

@@ -66,7 +66,7 @@ async fn fill(servers: &str, path: &str, format: &str, items: usize) -> TestResu
     Ok(client.close().await?)
 }
 
-/// How long takers need until there is nothing.
+/// Returns how long takers need until the queue is empty.
 async fn empty(servers: &str, path: &str, takers: usize) -> Result<Duration, TestFailure> {
     let mut clients = Vec::new();
     for _ in 0..takers {

@@ -40,7 +40,7 @@ enum Recipe {
     Semaphore(NonZeroU32),
 }
 
-/// What there is to contend for, and for whom.
+/// The thing to contend for, and its contender.
 struct Place {
     client: Client,
     recipe: Recipe,

@@ -43,7 +43,8 @@ async fn main() -> ExitCode {
     }
 }
 
-/// Also while it is stopped, when it cannot see that its standard input ended.
+/// Has the kernel end this process with its parent, also while it is stopped, when it cannot see
+/// that its standard input ended.
 #[cfg(target_os = "linux")]
 fn die_with_parent() -> io::Result<()> {
     Ok(rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?)
@@ -170,7 +171,7 @@ async fn report_roles(mut status: election_tokio::Updates<election_tokio::Status
     }
 }
 
-/// From a thread of its own, as an application would ask that is busy.
+/// Reports the validity from a thread of its own, as a busy application would ask.
 fn report_validity(name: &str, leadership: &Leadership, over: &AtomicBool) {
     loop {
         let was_over = over.load(Ordering::Relaxed);
@@ -207,10 +208,10 @@ fn orders() -> mpsc::UnboundedReceiver<Order> {
     receiver
 }
 
-/// One write a line, so that lines of several threads do not mix.
+/// Writes a report in one piece, so that lines of several threads do not mix.
 fn say(report: &Report) {
     if writeln!(io::stdout().lock(), "{report}").is_err() {
-        // Nobody listens any more.
+        // No process listens any more.
         std::process::exit(1);
     }
 }

@@ -1,9 +1,9 @@
 //! Uses barriers, queues, counters and groups as a process of its own, as it is told on standard input.
 //!
-//! `participant SERVERS SESSION_TIMEOUT_MS`. It prints `ready` once it has a session. Each line of standard
-//! input is an order, `ID RECIPE VERB PATH [ARGUMENT...]`, and is carried out beside those before it. What
-//! comes of it is printed as `ID item DATA`, for each item on the way; and in the end `ID ok [DATA]`, or
-//! `ID fails REASON`. The end of standard input ends the session and the process.
+//! `participant SERVERS SESSION_TIMEOUT_MS`. It prints `ready` once it has a session. Each line of
+//! standard input is an order, `ID RECIPE VERB PATH [ARGUMENT...]`, and is carried out beside those
+//! before it. The program prints `ID item DATA` for each item on the way; and in the end `ID ok
+//! [DATA]`, or `ID fails REASON`. The end of standard input ends the session and the process.
 //!
 //! | recipe | verbs and arguments |
 //! |---|---|
@@ -35,7 +35,7 @@ use tokio::sync::mpsc;
 
 type Failure = Box<dyn core::error::Error + Send + Sync>;
 
-/// What it holds from one order to the next, by path.
+/// The participant's state from one order to the next, by path.
 #[derive(Clone, Default)]
 struct Kept {
     entered: Arc<Mutex<HashMap<String, Entered>>>,
@@ -267,7 +267,7 @@ impl Order {
     }
 }
 
-/// All members, in an order that does not depend on the names of their znodes.
+/// Returns all members, in an order that does not depend on the names of their znodes.
 fn members(format: GroupFormat, view: &GroupView) -> Result<String, Failure> {
     let mut members = Vec::new();
     for (znode, member) in &*view.members {

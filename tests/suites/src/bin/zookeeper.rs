@@ -28,7 +28,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// In a `static`, which Rust never drops: the cleaning up must not rest on that.
+/// Keeps the server in a `static`, which Rust never drops: the cleaning up must not rest on that.
 fn one() -> Result<(), String> {
     let server = shared().map_err(ToString::to_string)?;
     announce(&server.connect_string(), iter::once(server));

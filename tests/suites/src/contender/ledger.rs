@@ -32,14 +32,14 @@ impl fmt::Display for Held {
 /// Which contenders may hold at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
-    /// One that has exclusive access, or any number that share.
+    /// One contender has exclusive access, or any number share.
     Lock,
     /// As many as there are permits.
     Permits(usize),
 }
 
 impl Rule {
-    /// How many contenders that want exclusive access hold at once.
+    /// Returns how many contenders that want exclusive access hold at once.
     pub const fn capacity(self) -> usize {
         match self {
             Self::Lock => 1,
@@ -47,8 +47,8 @@ impl Rule {
         }
     }
 
-    /// How many znodes there are while these hold and wait; of a semaphore, the first that waits has
-    /// the lock and a permit's znode.
+    /// Returns the number of znodes while these hold and wait; of a semaphore, the first that waits has the lock and
+    /// a permit's znode.
     pub const fn znodes(self, holding: usize, waiting: usize) -> usize {
         match self {
             Self::Lock => holding + waiting,
@@ -65,15 +65,15 @@ impl Rule {
     }
 }
 
-/// What must never be seen.
+/// A breach of the law.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("held at once against {rule:?}: {newcomer}; and already then: {}", list(.others))]
 pub struct Contradiction {
-    /// What is broken.
+    /// The rule that is broken.
     pub rule: Rule,
-    /// The one that was the last to hold.
+    /// The contender that was the last to hold.
     pub newcomer: Held,
-    /// Those that held already.
+    /// The contenders that held already.
     pub others: Vec<Held>,
 }
 
@@ -93,7 +93,7 @@ impl Ledger {
         self.held.push(held);
     }
 
-    /// All that was recorded, in the order in which it began.
+    /// Returns all records, in the order in which they began.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! What a contender process says, line by line.
+//! The report of a contender process, line by line.
 
 use core::fmt;
 use core::str::FromStr;

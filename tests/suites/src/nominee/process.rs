@@ -36,7 +36,7 @@ pub enum NomineeError {
     /// It did not say what was awaited.
     #[error("{what}; nominee {name} said last: {last:#?}")]
     NotSaid {
-        /// What was awaited, and how long.
+        /// The condition, and how long it was awaited.
         what: NotInTime,
         /// Its name.
         name: String,
@@ -97,17 +97,17 @@ impl NomineeProcess {
         Ok(Self { name: name.to_owned(), child, orders, said })
     }
 
-    /// Its name.
+    /// Returns its name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Everything that it has said.
+    /// Returns all its reports.
     pub fn reports(&self) -> Vec<Report> {
         self.said.lock().clone()
     }
 
-    /// How many reports it has made: what [`Self::wait_for_after`] may begin at.
+    /// Returns the number of its reports: [`Self::wait_for_after`] may begin there.
     pub fn report_count(&self) -> usize {
         self.said.lock().len()
     }
@@ -230,12 +230,12 @@ impl NomineeProcess {
 
 impl Drop for NomineeProcess {
     fn drop(&mut self) {
-        // It may have ended; what matters is that it does not live on.
+        // It may have ended already; it must not live on.
         let _ = self.kill();
     }
 }
 
-/// The claims of all these nominees.
+/// Returns the claims of all these nominees.
 pub fn merged(nominees: &[NomineeProcess]) -> History {
     let mut history = History::default();
     for nominee in nominees {
@@ -258,7 +258,7 @@ impl Said {
     }
 }
 
-/// The last reports that tell more than whether it may act.
+/// Returns the last reports that tell more than whether it may act.
 fn latest(reports: &[Report]) -> Vec<Report> {
     let told = |report: &&Report| !matches!(report, Report::Valid(_) | Report::NotValid(_));
     let mut last: Vec<_> = reports.iter().rev().filter(told).take(8).cloned().collect();

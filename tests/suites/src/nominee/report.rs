@@ -1,4 +1,4 @@
-//! What the nominee process says, line by line.
+//! The report of a nominee process, line by line.
 
 use core::fmt;
 use core::str::FromStr;
@@ -14,7 +14,7 @@ pub enum Report {
     Following {
         /// Its own candidate znode.
         candidate: String,
-        /// The one before it.
+        /// The candidate before it.
         predecessor: String,
     },
     /// It was told that it leads.

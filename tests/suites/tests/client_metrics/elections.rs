@@ -1,10 +1,9 @@
-//! What is measured of elections beside their leaderships.
+//! The metrics of elections, beside their leaderships.
 
 use core::time::Duration;
 
 use election_tokio::{Client, CreateMode, Follow, NomineeHealth, NomineeId, Version};
-use metrics_util::debugging::DebuggingRecorder;
-use zk_test_kit::election::{Arena, ELECTION, connect, follows, leads, soon};
+use zk_test_kit::election::{ELECTION, connect, follows, leads, soon};
 use zk_test_kit::failure::TestResult;
 use zk_test_kit::on_both_servers;
 use zk_test_kit::opcode::Opcode;
@@ -12,7 +11,7 @@ use zk_test_kit::proxy::{Cut, Proxy};
 use zk_test_kit::server::ServerKind;
 use zk_test_kit::wait::{SOON, eventually_async};
 
-use crate::figures::Figures;
+use crate::figures::Recording;
 
 on_both_servers! {
     #[tokio::test(flavor = "current_thread")]
@@ -26,13 +25,12 @@ on_both_servers! {
 
 /// Counters that begin at 1, with their first event, have not increased for those that ask by how much.
 async fn what_alerts_ask_for_begins_at_zero(server: ServerKind) -> TestResult {
-    let recorder = DebuggingRecorder::new();
-    let _recording = metrics::set_default_local_recorder(&recorder);
+    let recording = Recording::begin();
     let proxy = Proxy::to(server.shared()?.addr())?;
     proxy.refuse();
     let client = Client::builder(&proxy.connect_string()).start()?;
     let _nomination = client.election(ELECTION).metrics_label("zero").nominate()?;
-    let figures = Figures::of(&recorder.snapshotter());
+    let figures = recording.figures();
     let asked = [
         "zk_client_sessions_total{}",
         "zk_client_expired_sessions_total{}",
@@ -64,9 +62,7 @@ async fn what_alerts_ask_for_begins_at_zero(server: ServerKind) -> TestResult {
 }
 
 async fn blocked_nominees_are_counted(server: ServerKind) -> TestResult {
-    let recorder = DebuggingRecorder::new();
-    let _recording = metrics::set_default_local_recorder(&recorder);
-    let arena = Arena::new(server, "metrics").await?;
+    let (recording, arena) = Recording::with_arena(server).await?;
     arena.create_election_node().await?;
     let forged = format!("{ELECTION}/forged-latch-0000000000");
     arena.admin.create(&forged, "", CreateMode::Persistent).await?;
@@ -75,7 +71,7 @@ async fn blocked_nominees_are_counted(server: ServerKind) -> TestResult {
     let mut nomination = client.election(ELECTION).nominate()?;
     follows(&nomination).await?;
     soon("it sees the forged one", observer.wait_for(|seen| seen.leader().is_some())).await??;
-    let mut figures = Figures::of(&recorder.snapshotter());
+    let mut figures = recording.figures();
     let blocked = [
         ("zk_election_blocked{}", 1.0),
         ("zk_election_leaderless{seen_by=nominee}", 1.0),
@@ -89,7 +85,7 @@ async fn blocked_nominees_are_counted(server: ServerKind) -> TestResult {
     assert!(!health.is_ready_within(Duration::ZERO), "{health}");
     arena.admin.delete(&forged, Version::ANY).await?;
     leads(&mut nomination).await?;
-    figures.add(Figures::of(&recorder.snapshotter()));
+    figures.add(recording.figures());
     figures.assert(&[
         ("zk_election_blocked{}", 0.0),
         ("zk_election_leaderless{seen_by=nominee}", 0.0),
@@ -99,9 +95,7 @@ async fn blocked_nominees_are_counted(server: ServerKind) -> TestResult {
 }
 
 async fn gaps_between_leaders_are_measured(server: ServerKind) -> TestResult {
-    let recorder = DebuggingRecorder::new();
-    let _recording = metrics::set_default_local_recorder(&recorder);
-    let arena = Arena::new(server, "metrics").await?;
+    let (recording, arena) = Recording::with_arena(server).await?;
     let mut observer = arena.election().observe(Follow::Leader)?;
     soon("it sees none", observer.wait_for(|seen| seen.leader().is_none())).await??;
     let (first, second) = (arena.client().await?, arena.client().await?);
@@ -111,7 +105,7 @@ async fn gaps_between_leaders_are_measured(server: ServerKind) -> TestResult {
     follows(&heir).await?;
     let own = heir.status().candidate;
     soon("it sees one", observer.wait_for(|seen| seen.leader().is_some())).await??;
-    let mut figures = Figures::of(&recorder.snapshotter());
+    let mut figures = recording.figures();
     figures.assert(&[
         ("zk_election_leaderless{seen_by=observer}", 0.0),
         ("zk_election_leaderless_duration_seconds{seen_by=observer}", 1.0),
@@ -124,7 +118,7 @@ async fn gaps_between_leaders_are_measured(server: ServerKind) -> TestResult {
     let is_heir = |leader: &election_tokio::ObservedLeader| Some(&leader.candidate) == own.as_ref();
     soon("it sees the heir", observer.wait_for(|seen| seen.leader().is_some_and(is_heir)))
         .await??;
-    figures = Figures::of(&recorder.snapshotter());
+    figures = recording.figures();
     figures.assert(&[
         ("zk_election_take_over_duration_seconds{}", 1.0),
         ("zk_election_leaderless_duration_seconds{seen_by=observer}", 1.0),
@@ -132,14 +126,14 @@ async fn gaps_between_leaders_are_measured(server: ServerKind) -> TestResult {
     ]);
     soon("it resigns", leadership.resign()).await??;
     soon("it sees none", observer.wait_for(|seen| seen.leader().is_none())).await??;
-    Figures::of(&recorder.snapshotter()).assert(&[
+    recording.figures().assert(&[
         ("zk_election_leaderless{seen_by=observer}", 1.0),
         ("zk_election_leaderless{seen_by=nominee}", 0.0),
     ]);
     drop(observer);
-    let mut gone = Figures::of(&recorder.snapshotter());
+    let mut gone = recording.figures();
     eventually_async(SOON, "it observes no more", async || {
-        gone.add(Figures::of(&recorder.snapshotter()));
+        gone.add(recording.figures());
         gone.get("zk_election_leaderless{seen_by=observer}") < -0.5
     })
     .await?;
@@ -147,9 +141,7 @@ async fn gaps_between_leaders_are_measured(server: ServerKind) -> TestResult {
 }
 
 async fn a_lost_reply_and_a_lost_connection_are_measured(server: ServerKind) -> TestResult {
-    let recorder = DebuggingRecorder::new();
-    let _recording = metrics::set_default_local_recorder(&recorder);
-    let arena = Arena::new(server, "metrics").await?;
+    let (recording, arena) = Recording::with_arena(server).await?;
     arena.create_election_node().await?;
     let proxy = Proxy::to(server.shared()?.addr())?;
     let client = connect(&arena.servers_by(&proxy), Duration::from_secs(6)).await?;
@@ -157,16 +149,16 @@ async fn a_lost_reply_and_a_lost_connection_are_measured(server: ServerKind) -> 
     let mut nomination = client.election(ELECTION).nominate()?;
     leads(&mut nomination).await?;
     drop(lost);
-    Figures::of(&recorder.snapshotter()).assert(&[
+    recording.figures().assert(&[
         ("zk_election_ambiguous_creates_total{}", 1.0),
         ("zk_election_ghosts_removed_total{}", 0.0),
         ("zk_client_suspended_duration_seconds{outcome=resumed}", 1.0),
         ("zk_election_suspended_duration_seconds{outcome=resumed}", 0.0),
     ]);
     proxy.cut();
-    let mut figures = Figures::of(&recorder.snapshotter());
+    let mut figures = recording.figures();
     eventually_async(SOON, "it resumes, and its timers go off", async || {
-        figures.add(Figures::of(&recorder.snapshotter()));
+        figures.add(recording.figures());
         figures.get("zk_election_suspended_duration_seconds{outcome=resumed}") > 0.5
             && figures.get("zk_client_lease_remaining_seconds{}") > 0.5
     })
@@ -179,7 +171,7 @@ async fn a_lost_reply_and_a_lost_connection_are_measured(server: ServerKind) -> 
     proxy.refuse();
     proxy.cut();
     eventually_async(SOON, "it is lost", async || {
-        figures.add(Figures::of(&recorder.snapshotter()));
+        figures.add(recording.figures());
         figures.get("zk_election_suspended_duration_seconds{outcome=lost}") > 0.5
             && figures.get("zk_client_suspended_duration_seconds{outcome=expired}") > 0.5
     })
@@ -191,9 +183,7 @@ async fn a_lost_reply_and_a_lost_connection_are_measured(server: ServerKind) -> 
 /// Here one that another session has forged: those of a nominee's own are of a session that has ended, and
 /// seldom found.
 async fn own_candidates_that_were_left_over_are_counted(server: ServerKind) -> TestResult {
-    let recorder = DebuggingRecorder::new();
-    let _recording = metrics::set_default_local_recorder(&recorder);
-    let arena = Arena::new(server, "metrics").await?;
+    let (recording, arena) = Recording::with_arena(server).await?;
     arena.create_election_node().await?;
     let id = NomineeId::from_bytes(*b"sixteen-bytes-id");
     let ghost = format!("{ELECTION}/_c_{id}-latch-");
@@ -202,9 +192,9 @@ async fn own_candidates_that_were_left_over_are_counted(server: ServerKind) -> T
     let mut nomination = client.election(ELECTION).take_over(id)?;
     let leadership = leads(&mut nomination).await?;
     assert_eq!(arena.children().await?.len(), 1, "the ghost is gone");
-    Figures::of(&recorder.snapshotter()).assert(&[("zk_election_ghosts_removed_total{}", 1.0)]);
+    recording.figures().assert(&[("zk_election_ghosts_removed_total{}", 1.0)]);
     soon("it resigns", leadership.resign()).await??;
-    Figures::of(&recorder.snapshotter()).assert(&[
+    recording.figures().assert(&[
         ("zk_recipe_requests_total{step=delete,outcome=answered}", 1.0),
         ("zk_election_ghosts_removed_total{}", 0.0),
     ]);
@@ -212,9 +202,7 @@ async fn own_candidates_that_were_left_over_are_counted(server: ServerKind) -> T
 }
 
 async fn elections_are_told_apart_by_a_label(server: ServerKind) -> TestResult {
-    let recorder = DebuggingRecorder::new();
-    let _recording = metrics::set_default_local_recorder(&recorder);
-    let arena = Arena::new(server, "metrics").await?;
+    let (recording, arena) = Recording::with_arena(server).await?;
     let client = arena.client().await?;
     let mut jobs = client.election("/jobs").metrics_label("jobs").nominate()?;
     let mut mail = client.election("/mail").metrics_label("mail").nominate()?;
@@ -227,7 +215,7 @@ async fn elections_are_told_apart_by_a_label(server: ServerKind) -> TestResult {
     for leadership in [jobs, mail, plain] {
         soon("it resigns", leadership.resign()).await??;
     }
-    let figures = Figures::of(&recorder.snapshotter());
+    let figures = recording.figures();
     for labels in ["election=jobs", "election=mail", ""] {
         let comma = if labels.is_empty() { "" } else { "," };
         figures.assert(&[

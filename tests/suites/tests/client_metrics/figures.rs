@@ -1,19 +1,49 @@
-//! What a recorder has recorded.
+//! The figures that a recorder has recorded.
 
 use std::collections::BTreeMap;
 
+use metrics::LocalRecorderGuard;
 use metrics_util::MetricKind;
-use metrics_util::debugging::{DebugValue, Snapshotter};
+use metrics_util::debugging::{DebugValue, DebuggingRecorder, Snapshotter};
+use zk_test_kit::election::Arena;
+use zk_test_kit::failure::TestFailure;
+use zk_test_kit::server::ServerKind;
 
 const README: &str = include_str!("../../../../election-tokio/README.md");
 
-/// What was counted since the last look, as `name{label=value,…}`; of a gauge, its change; of a
-/// histogram, how many values.
+/// A recorder of everything that this thread measures, until it is dropped.
+pub(crate) struct Recording {
+    snapshotter: Snapshotter,
+    _recorder: LocalRecorderGuard<'static>,
+}
+
+impl Recording {
+    pub(crate) fn begin() -> Self {
+        // The guard borrows the recorder, so that lives as long as the process.
+        let recorder: &DebuggingRecorder = Box::leak(Box::new(DebuggingRecorder::new()));
+        let snapshotter = recorder.snapshotter();
+        Self { snapshotter, _recorder: metrics::set_default_local_recorder(recorder) }
+    }
+
+    /// Begins to record, and then makes an arena.
+    pub(crate) async fn with_arena(server: ServerKind) -> Result<(Self, Arena), TestFailure> {
+        let recording = Self::begin();
+        Ok((recording, Arena::new(server, "metrics").await?))
+    }
+
+    /// Returns the figures since the last look.
+    pub(crate) fn figures(&self) -> Figures {
+        Figures::of(&self.snapshotter)
+    }
+}
+
+/// The counts since the last look, as `name{label=value,…}`; of a gauge, its change; of a
+/// histogram, the number of values.
 pub(crate) struct Figures(BTreeMap<String, f64>);
 
 impl Figures {
     #[expect(clippy::cast_precision_loss, reason = "small numbers")]
-    pub(crate) fn of(snapshotter: &Snapshotter) -> Self {
+    fn of(snapshotter: &Snapshotter) -> Self {
         let mut figures = BTreeMap::new();
         for (key, _, _, value) in snapshotter.snapshot().into_vec() {
             let kind = key.kind();

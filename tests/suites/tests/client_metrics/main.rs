@@ -17,8 +17,8 @@ use std::sync::{Mutex, OnceLock};
 
 use election_tokio::{Client, CreateMode, Nomination, Version, watch::EventType};
 use metrics::{KeyName, Metadata, SharedString, Unit};
-use metrics_util::debugging::DebuggingRecorder;
 use tokio::time::timeout;
+use zk_test_kit::election::Arena;
 use zk_test_kit::failure::TestResult;
 use zk_test_kit::on_both_servers;
 use zk_test_kit::opcode::Opcode;
@@ -27,7 +27,7 @@ use zk_test_kit::server::ServerKind;
 use zk_test_kit::wait::{SOON, eventually_async};
 use zk_test_kit::zookeeper::unique_path;
 
-use self::figures::Figures;
+use self::figures::Recording;
 
 // The recorder is that of the thread, so everything has to run on one.
 on_both_servers! {
@@ -42,8 +42,7 @@ on_both_servers! {
 }
 
 async fn requests_are_counted_by_operation_and_outcome(server: ServerKind) -> TestResult {
-    let recorder = DebuggingRecorder::new();
-    let _recording = metrics::set_default_local_recorder(&recorder);
+    let recording = Recording::begin();
     let client = Client::builder(&server.shared()?.connect_string()).connect().await?;
     let path = unique_path("metrics");
     client.create(&path, "", CreateMode::Persistent).await?;
@@ -62,7 +61,7 @@ async fn requests_are_counted_by_operation_and_outcome(server: ServerKind) -> Te
     client.close().await?;
     other.exists(&path).await.expect_err("it is closed");
 
-    Figures::of(&recorder.snapshotter()).assert(&[
+    recording.figures().assert(&[
         ("zk_client_requests_total{operation=create2,outcome=answered}", 1.0),
         ("zk_client_requests_total{operation=getData,outcome=answered}", 3.0),
         ("zk_client_requests_total{operation=getData,outcome=refused}", 1.0),
@@ -78,15 +77,14 @@ async fn requests_are_counted_by_operation_and_outcome(server: ServerKind) -> Te
 }
 
 async fn bytes_are_those_on_the_wire(server: ServerKind) -> TestResult {
-    let recorder = DebuggingRecorder::new();
-    let _recording = metrics::set_default_local_recorder(&recorder);
+    let recording = Recording::begin();
     let proxy = Proxy::to(server.shared()?.addr())?;
     let client = Client::builder(&proxy.connect_string()).connect().await?;
     let path = unique_path("metrics");
     client.create(&path, vec![0; 10_000], CreateMode::Ephemeral).await?;
     client.get_data(&path).await?;
     client.close().await?;
-    let figures = Figures::of(&recorder.snapshotter());
+    let figures = recording.figures();
     let counters = proxy.counters();
     #[expect(clippy::cast_precision_loss, reason = "small numbers")]
     figures.assert(&[
@@ -97,8 +95,7 @@ async fn bytes_are_those_on_the_wire(server: ServerKind) -> TestResult {
 }
 
 async fn connections_and_watches_are_counted(server: ServerKind) -> TestResult {
-    let recorder = DebuggingRecorder::new();
-    let _recording = metrics::set_default_local_recorder(&recorder);
+    let recording = Recording::begin();
     let proxy = Proxy::to(server.shared()?.addr())?;
     let client = Client::builder(&proxy.connect_string()).connect().await?;
     let path = unique_path("metrics");
@@ -113,7 +110,7 @@ async fn connections_and_watches_are_counted(server: ServerKind) -> TestResult {
         });
         again.await?;
     }
-    Figures::of(&recorder.snapshotter()).assert(&[
+    recording.figures().assert(&[
         ("zk_client_sessions_total{}", 1.0),
         ("zk_client_connection_losses_total{}", 2.0),
         ("zk_client_reconnects_total{}", 2.0),
@@ -125,15 +122,12 @@ async fn connections_and_watches_are_counted(server: ServerKind) -> TestResult {
 }
 
 async fn elections_are_counted(server: ServerKind) -> TestResult {
-    let recorder = DebuggingRecorder::new();
-    let _recording = metrics::set_default_local_recorder(&recorder);
-    let server = server.shared()?;
-    let chroot = server.fresh_chroot("metrics")?;
-    let connect_string = format!("{}{chroot}", server.connect_string());
-    let client = Client::builder(&connect_string).connect().await?;
+    let (recording, arena) = Recording::with_arena(server).await?;
+    let client = &arena.admin;
     let mut nomination = client.election("/election").nominate()?;
     let leadership = nomination.elected().await?;
-    Figures::of(&recorder.snapshotter())
+    recording
+        .figures()
         .assert(&[("zk_election_elected_total{}", 1.0), ("zk_election_leading{}", 1.0)]);
     let candidate = format!("/election/{}", leadership.candidate());
     client.delete(&candidate, Version::ANY).await?;
@@ -141,7 +135,7 @@ async fn elections_are_counted(server: ServerKind) -> TestResult {
     // It stands again by itself.
     let leadership = nomination.elected().await?;
     leadership.resign().await?;
-    Figures::of(&recorder.snapshotter()).assert(&[
+    recording.figures().assert(&[
         ("zk_election_elected_total{}", 1.0),
         // From one to none.
         ("zk_election_leading{}", -1.0),
@@ -153,16 +147,12 @@ async fn elections_are_counted(server: ServerKind) -> TestResult {
 }
 
 async fn locks_are_counted(server: ServerKind) -> TestResult {
-    let recorder = DebuggingRecorder::new();
-    let _recording = metrics::set_default_local_recorder(&recorder);
-    let server = server.shared()?;
-    let chroot = server.fresh_chroot("metrics")?;
-    let connect_string = format!("{}{chroot}", server.connect_string());
-    let client = Client::builder(&connect_string).connect().await?;
+    let (recording, arena) = Recording::with_arena(server).await?;
+    let client = &arena.admin;
     let writer = client.write_lock("/shared").lock().await?;
     assert!(client.read_lock("/shared").try_lock().await?.is_none());
     let permit = client.semaphore("/permits", NonZeroU32::MIN).acquire().await?;
-    Figures::of(&recorder.snapshotter()).assert(&[
+    recording.figures().assert(&[
         ("zk_lock_acquired_total{kind=exclusive}", 1.0),
         ("zk_lock_acquired_total{kind=permit}", 1.0),
         ("zk_lock_given_up_total{kind=shared,reason=busy}", 1.0),
@@ -173,7 +163,7 @@ async fn locks_are_counted(server: ServerKind) -> TestResult {
     client.delete(&format!("/shared/{}", writer.znode()), Version::ANY).await?;
     writer.lost().await;
     permit.release().await?;
-    Figures::of(&recorder.snapshotter()).assert(&[
+    recording.figures().assert(&[
         ("zk_lock_held{kind=exclusive}", -1.0),
         ("zk_lock_held{kind=permit}", -1.0),
         ("zk_lock_lost_total{kind=exclusive,reason=broken}", 1.0),
@@ -184,12 +174,8 @@ async fn locks_are_counted(server: ServerKind) -> TestResult {
 }
 
 async fn barriers_queues_and_counters_are_counted(server: ServerKind) -> TestResult {
-    let recorder = DebuggingRecorder::new();
-    let _recording = metrics::set_default_local_recorder(&recorder);
-    let server = server.shared()?;
-    let chroot = server.fresh_chroot("metrics")?;
-    let connect_string = format!("{}{chroot}", server.connect_string());
-    let client = Client::builder(&connect_string).connect().await?;
+    let (recording, arena) = Recording::with_arena(server).await?;
+    let client = &arena.admin;
     let barrier = client.barrier("/barrier");
     barrier.set().await?;
     assert!(timeout(Duration::from_millis(50), barrier.wait()).await.is_err(), "it waits");
@@ -206,7 +192,7 @@ async fn barriers_queues_and_counters_are_counted(server: ServerKind) -> TestRes
     assert!(client.queue("/empty").try_take().await?.is_none());
     client.counter("/counter").add(1).await?;
     client.counter("/counter").compare_and_set(7, 8).await?;
-    Figures::of(&recorder.snapshotter()).assert(&[
+    recording.figures().assert(&[
         ("zk_barrier_operations_total{kind=set,outcome=done}", 1.0),
         ("zk_barrier_operations_total{kind=wait,outcome=given_up}", 1.0),
         ("zk_barrier_operations_total{kind=wait,outcome=done}", 1.0),
@@ -227,9 +213,8 @@ async fn barriers_queues_and_counters_are_counted(server: ServerKind) -> TestRes
         ("zk_counter_changes_total{outcome=differs}", 1.0),
     ]);
     // A reply that is lost, to a put, a take and a change, one after the other.
-    let proxy = Proxy::to(server.addr())?;
-    let cut_off = Client::builder(&format!("{}{chroot}", proxy.connect_string()));
-    let cut_off = cut_off.connect().await?;
+    let proxy = Proxy::to(server.shared()?.addr())?;
+    let cut_off = arena.client_by(&proxy).await?;
     let lost = |opcode| proxy.cut_when(Cut::instead_of_reply_to(opcode));
     let _cut = lost(Opcode::CREATE2);
     assert!(cut_off.queue("/queue").put("e").await.is_err());
@@ -237,7 +222,7 @@ async fn barriers_queues_and_counters_are_counted(server: ServerKind) -> TestRes
     assert!(cut_off.queue("/queue").take().await.is_err());
     let _cut = lost(Opcode::SET_DATA);
     assert!(cut_off.counter("/counter").add(1).await.is_err());
-    Figures::of(&recorder.snapshotter()).assert(&[
+    recording.figures().assert(&[
         ("zk_queue_puts_total{outcome=unknown}", 1.0),
         ("zk_queue_takes_total{kind=take,outcome=unknown}", 1.0),
         ("zk_counter_changes_total{outcome=unknown}", 1.0),
@@ -303,9 +288,7 @@ impl metrics::Recorder for CallingRecorder {
 async fn a_recorder_may_call_the_client(server: ServerKind) -> TestResult {
     let recorder = CallingRecorder::default();
     let _recording = metrics::set_default_local_recorder(&recorder);
-    let server = server.shared()?;
-    let chroot = server.fresh_chroot("metrics")?;
-    let client = Client::builder(&format!("{}{chroot}", server.connect_string())).connect().await?;
+    let client = Arena::new(server, "metrics").await?.admin;
     assert!(recorder.client.set(client.clone()).is_ok());
     let mut nomination = client.election("/election").nominate()?;
     let leadership = nomination.elected().await?;
@@ -314,24 +297,18 @@ async fn a_recorder_may_call_the_client(server: ServerKind) -> TestResult {
     client.create("/watched", "", CreateMode::Persistent).await?;
     watch.await?;
     leadership.resign().await?;
-    for name in ["connections", "requests_total", "watch_events_total", "sessions_total"] {
-        let name = format!("zk_client_{name}");
-        assert!(
-            recorder.recorded.lock().expect("it does not panic").contains(&name),
-            "{name} was not recorded"
-        );
-    }
+    let names = recorder.recorded.lock().expect("it does not panic");
     for name in [
-        "election_elected_total",
-        "recipe_requests_total",
-        "election_lost_total",
-        "election_leading",
+        "zk_client_connections",
+        "zk_client_requests_total",
+        "zk_client_watch_events_total",
+        "zk_client_sessions_total",
+        "zk_election_elected_total",
+        "zk_recipe_requests_total",
+        "zk_election_lost_total",
+        "zk_election_leading",
     ] {
-        let name = format!("zk_{name}");
-        assert!(
-            recorder.recorded.lock().expect("it does not panic").contains(&name),
-            "{name} was not recorded"
-        );
+        assert!(names.contains(name), "{name} was not recorded");
     }
     Ok(())
 }

@@ -12,7 +12,7 @@ use zk_test_kit::failure::TestResult;
 
 use crate::stage::{client_certificate, server_ca, trusting};
 
-/// Where nobody listens, and nobody has to.
+/// Returns the error of a client at an address where no process listens, and none has to.
 fn error(options: TlsOptions) -> TlsError {
     match Client::builder("127.0.0.1:1").tls(options).start() {
         Err(ConnectError::Tls(error)) => error,
@@ -81,7 +81,7 @@ async fn broken_pem_is_told_from_none() {
     assert!(matches!(found, PemProblem::InvalidKey(_)), "{found}");
 }
 
-/// What Java users have at hand, and what comes out of many a tool.
+/// The files that Java users have at hand, and that many a tool makes.
 #[tokio::test]
 async fn keystores_and_encrypted_keys_are_told_with_the_way_out() -> TestResult {
     let folder = TempDir::new()?;

@@ -1,4 +1,4 @@
-//! What a client is told of why it is not connected.
+//! The reasons that a client gets for a connection that fails.
 
 use std::io::{Read as _, Write as _};
 use std::net::{Ipv4Addr, TcpListener};

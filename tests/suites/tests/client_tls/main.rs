@@ -1,5 +1,5 @@
-//! TLS between the client and Apache ZooKeeper: who is trusted and who is refused, what a failure is
-//! called, and certificates that are exchanged while clients run.
+//! TLS between the client and Apache ZooKeeper: the peers that each trusts and refuses, the names of failures, and
+//! certificates that are exchanged while clients run.
 #![forbid(unsafe_code)]
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 

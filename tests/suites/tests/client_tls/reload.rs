@@ -14,7 +14,7 @@ use zk_test_kit::zookeeper::{ClientAuth, SecurePort};
 
 use crate::stage::{LOOPBACK, connect, secure_addr, start};
 
-/// What an operator has put on a client's machine.
+/// The files that an operator has put on a client's machine.
 struct Files {
     _folder: TempDir,
     ca: PathBuf,
@@ -42,7 +42,7 @@ impl Files {
     }
 }
 
-/// A server whose one CA signs for servers and clients.
+/// Returns a server with one CA, which signs for servers and clients.
 fn secured_by(ca: &Authority) -> Result<SecurePort, TestFailure> {
     let server = ca.server(LOOPBACK)?;
     Ok(SecurePort {
@@ -108,8 +108,8 @@ async fn certificates_of_another_ca_take_the_place_of_the_old_ones() -> TestResu
     Ok(())
 }
 
-/// Whatever is wrong with the files, what was read before is used as long as it is good enough, and
-/// as soon as they are in order they count.
+/// The client uses the files that it read before as long as they are good enough, whatever is wrong
+/// with the new ones; as soon as the new ones are in order they count.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn files_that_cannot_be_used_for_now_do_not_stop_a_client() -> TestResult {
     let [old, new] = [Authority::new("Old")?, Authority::new("New")?];
@@ -137,7 +137,7 @@ async fn files_that_cannot_be_used_for_now_do_not_stop_a_client() -> TestResult 
         assert_eq!(session(&client).await?, first);
     }
 
-    // What was read before is not good enough any more.
+    // The files that were read before are not good enough any more.
     server.kill()?;
     suspended(&client).await?;
     server.exchange_certificates(&secured_by(&new)?)?;

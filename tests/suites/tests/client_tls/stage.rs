@@ -1,4 +1,4 @@
-//! What the tests stand on: CAs, servers that speak TLS, and clients of them.
+//! The stage of the tests: CAs, servers that speak TLS, and clients of them.
 
 use core::net::SocketAddr;
 use std::sync::OnceLock;
@@ -12,7 +12,7 @@ use zk_test_kit::zookeeper::{ClientAuth, Options, SecurePort, Server};
 
 pub(crate) const LOOPBACK: &[&str] = &["127.0.0.1", "localhost"];
 
-/// The CA of servers, and that of clients.
+/// Returns the CA of servers, and that of clients.
 pub(crate) fn authorities() -> (&'static Authority, &'static Authority) {
     static AUTHORITIES: OnceLock<(Authority, Authority)> = OnceLock::new();
     let (servers, clients) = AUTHORITIES
@@ -24,12 +24,12 @@ pub(crate) fn server_ca() -> String {
     authorities().0.pem()
 }
 
-/// A client's certificate that servers accept.
+/// Returns a client's certificate that servers accept.
 pub(crate) fn client_certificate(name: &str) -> Certified {
     authorities().1.client(name).unwrap()
 }
 
-/// A port with this certificate.
+/// Returns a port with this certificate.
 pub(crate) fn port(certified: &Certified, client_auth: ClientAuth) -> SecurePort {
     SecurePort {
         key_store: format!("{}{}", certified.key, certified.certificate),
@@ -42,13 +42,13 @@ pub(crate) fn start(port: SecurePort) -> Result<Server, TestFailure> {
     Ok(Options::new().secure_port(port).start_server()?)
 }
 
-/// The server of all tests that asks for no client certificate.
+/// Returns the server of all tests that asks for no client certificate.
 pub(crate) fn open_server() -> &'static Server {
     static SERVER: OnceLock<Server> = OnceLock::new();
     SERVER.get_or_init(|| start_loopback(ClientAuth::None))
 }
 
-/// The server of all tests that demands a client certificate.
+/// Returns the server of all tests that demands a client certificate.
 pub(crate) fn demanding_server() -> &'static Server {
     static SERVER: OnceLock<Server> = OnceLock::new();
     SERVER.get_or_init(|| start_loopback(ClientAuth::Need))
@@ -84,12 +84,13 @@ pub(crate) async fn connect(
     builder(servers, tls).connect_timeout(SOON).connect().await
 }
 
-/// Why an attempt failed, but for those that took too long, as on a busy machine.
+/// Returns the reason why an attempt failed, but for those that took too long, as on a busy
+/// machine.
 pub(crate) async fn refusal(builder: ClientBuilder) -> String {
     failure(builder, |reason| !reason.contains("timed out before")).await
 }
 
-/// Why an attempt failed that failed for a reason like this.
+/// Waits for an attempt that fails for a reason like this, and returns the reason.
 pub(crate) async fn failure(builder: ClientBuilder, like: impl Fn(&str) -> bool) -> String {
     let client = builder.start().unwrap();
     let mut connection = client.connection_updates();

@@ -69,7 +69,7 @@ impl Arguments {
         }))
     }
 
-    /// A small tree, so that the same znodes are met again and again.
+    /// Draws a path in a small tree, so that the same znodes are met again and again.
     fn usual_path(&mut self) -> String {
         let mut path = "~".to_owned();
         for _ in 0..self.choose(&[1, 1, 1, 1, 2, 2, 2, 3]) {
@@ -85,8 +85,8 @@ impl Arguments {
         path
     }
 
-    /// The access lists of the root and of what is there from the start stay as they are: each
-    /// episode needs them.
+    /// Draws the path of an access list. Those of the root and of what is there from the start stay
+    /// as they are: each episode needs them.
     pub(crate) fn unless_root(&mut self, path: Field) -> Field {
         match path {
             Field::Path(Some(path)) if !path.starts_with("~/") => {
@@ -96,8 +96,9 @@ impl Arguments {
         }
     }
 
-    /// Not null: the embedded server refuses that at once, and Apache's by each operation's own
-    /// order. Instead it may be one that Apache's would not spell as it was sent.
+    /// Draws a path that is not null: the embedded server refuses that at once, and Apache's by
+    /// each operation's own order. Instead it may be one that Apache's would not spell as it was
+    /// sent.
     pub(crate) fn path_not_null(&mut self) -> Field {
         match self.path() {
             Field::Path(None) => Field::Path(Some("~/\u{1f600}".to_owned())),
@@ -118,7 +119,7 @@ impl Arguments {
         })
     }
 
-    /// Of `create` and `create2`.
+    /// Draws the flags of `create` and `create2`.
     pub(crate) fn flags(&mut self) -> i32 {
         match self.below(30) {
             0..12 => 0,
@@ -221,7 +222,7 @@ impl Arguments {
         Field::Flag(mixes && self.below(5) < 2)
     }
 
-    /// Where a lasting watch is set, and of which kind.
+    /// Draws the path of a lasting watch, and its kind.
     pub(crate) fn lasting_watch(&mut self) -> (Field, i32) {
         let kind = self.below(2);
         let mode = i32::try_from(kind).unwrap_or_default();
@@ -257,7 +258,7 @@ impl Arguments {
         (path, self.choose(kinds))
     }
 
-    /// For the one-shot watches of `setWatches`.
+    /// Draws the paths for the one-shot watches of `setWatches`.
     pub(crate) fn paths(&mut self) -> Field {
         if self.below(60) == 0 {
             return Field::Paths(None);
@@ -274,7 +275,7 @@ impl Arguments {
         Field::Paths(Some(paths))
     }
 
-    /// For the lasting watches of `setWatches2`.
+    /// Draws the paths for the lasting watches of `setWatches2`.
     pub(crate) fn lasting_paths(&mut self, kind: usize) -> Field {
         let count = self.choose(&[0, 1, 2]);
         Field::Paths(Some((0..count).map(|_| self.lasting_path(kind)).collect()))

@@ -26,10 +26,10 @@ pub(crate) struct Duel {
     pub(crate) excused: BTreeMap<&'static str, usize>,
 }
 
-/// Where the servers did not say the same.
+/// The place where the servers did not say the same.
 #[derive(Debug)]
 pub(crate) struct Difference {
-    /// The step, from 0; what is there at the end comes after all of them.
+    /// The step, from 0; the final state comes after all of them.
     pub(crate) step: usize,
     client: usize,
     request: Option<Request>,

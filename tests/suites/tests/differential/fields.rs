@@ -4,7 +4,7 @@
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Short;
 
-/// What is left of an answer.
+/// The rest of an answer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fields<'a>(&'a [u8]);
 
@@ -35,7 +35,7 @@ impl<'a> Fields<'a> {
         Ok(*bytes)
     }
 
-    /// None is null, and every other negative length an error.
+    /// Reads a buffer: none if it is null; every other negative length is an error.
     pub(crate) fn bytes(&mut self) -> Result<Option<Vec<u8>>, Short> {
         let length = self.int()?;
         if length == -1 {
@@ -51,7 +51,7 @@ impl<'a> Fields<'a> {
         Ok(self.bytes()?.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
     }
 
-    /// A list in which the order means nothing.
+    /// Reads a list in which the order means nothing.
     pub(crate) fn sorted<T: Ord>(
         &mut self,
         element: impl Fn(&mut Self) -> Result<T, Short>,

@@ -8,7 +8,7 @@ use crate::known::ServerVersion;
 use crate::player::CLIENTS;
 use crate::request::{AclEntry, End, Field, Request, Return, Step};
 
-/// The steps of an episode.
+/// Draws the steps of an episode.
 pub(crate) fn episode(seed: u64, release: ServerVersion, requests: usize) -> Vec<Step> {
     let mut generator = Generator { arguments: Arguments::new(seed, release), release };
     let mut steps = Vec::new();
@@ -48,7 +48,7 @@ impl Generator {
         }
     }
 
-    /// Requests that are answered at once, whatever waits, or that cost the connection.
+    /// Draws a request that is answered at once, whatever waits, or that costs the connection.
     fn alone(&mut self) -> Request {
         match self.arguments.below(10) {
             0..7 => {

@@ -1,4 +1,4 @@
-//! What the keeper asks, which looks after the znode of an episode.
+//! The requests of the keeper, which looks after the znode of an episode.
 
 use bytes::Bytes;
 use zk_test_kit::opcode::Opcode;
@@ -10,7 +10,7 @@ use crate::seen::{Seen, Value};
 pub(crate) const OPEN: AclEntry =
     AclEntry { permissions: 31, scheme: Some("world"), id: Some("anyone") };
 
-/// From now on the keeper may do everything.
+/// Returns the request after which the keeper may do everything.
 pub(crate) fn authenticate() -> Request {
     let credential = Field::Bytes(Some(Bytes::from_static(SUPER.0)));
     Request::new(Opcode::AUTH, [Field::Int(0), Field::Text(Some("digest")), credential])
@@ -28,12 +28,12 @@ pub(crate) fn create_home() -> [Request; 4] {
     })
 }
 
-/// The episode's znode, and the one of its quota.
+/// Returns the episode's znode, and the one of its quota.
 pub(crate) fn roots() -> [String; 2] {
     [HOME.to_string(), format!("/zookeeper/quota{HOME}")]
 }
 
-/// Everything that there is to know of a znode; its children come last.
+/// Returns all questions about a znode; its children come last.
 pub(crate) fn examine(path: &str) -> [Request; 3] {
     let path = || Field::Path(Some(path.to_owned()));
     [
@@ -52,7 +52,7 @@ pub(crate) fn delete(path: &str) -> Request {
     Request::new(Opcode::DELETE, [Field::Path(Some(path.to_owned())), Field::Int(-1)])
 }
 
-/// The children of these znodes, from the replies to the requests for their lists.
+/// Returns the children of these znodes, from the replies to the requests for their lists.
 pub(crate) fn next_level(level: &[String], seen: &[Seen]) -> Vec<String> {
     let bodies = seen.iter().filter_map(|seen| match seen {
         Seen::Reply { body, .. } => Some(body),

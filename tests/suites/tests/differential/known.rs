@@ -1,5 +1,5 @@
-//! What releases of Apache ZooKeeper are known to answer differently. The embedded server answers
-//! as 3.9 does; Debian ships 3.8.0.
+//! The known differences between the answers of releases of Apache ZooKeeper. The embedded server
+//! answers as 3.9 does; Debian ships 3.8.0.
 
 use core::fmt;
 use core::net::SocketAddr;
@@ -15,10 +15,10 @@ use crate::seen::{Seen, Value, Zxid};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ServerVersion([u32; 3]);
 
-/// What both servers said at the same place, and to what.
+/// The answers of both servers at the same place, and their request.
 #[derive(Clone, Copy)]
 pub(crate) struct Pair<'a> {
-    /// What a reply replies to.
+    /// The request that a reply answers.
     pub(crate) request: Option<&'a Request>,
     pub(crate) apache: &'a Seen,
     pub(crate) embedded: &'a Seen,
@@ -69,10 +69,10 @@ pub(crate) const OLDEST: ServerVersion = ServerVersion([3, 8, 0]);
 /// there on one server only.
 const SINCE_EXISTS_IS_GUARDED: ServerVersion = ServerVersion([3, 8, 4]);
 
-/// Before, a connection has one kind of watch on a path, and the latest is it; there are no
-/// watcher types 4 and 5; and `checkWatches` of a path without a slash fails while anybody watches
-/// recursively. What follows from that cannot be told reply by reply, so one connection is not made
-/// to mix kinds on a path, nor the others asked for.
+/// Before, a connection has one kind of watch on a path, and the latest is it; there are no watcher
+/// types 4 and 5; and `checkWatches` of a path without a slash fails while any client watches
+/// recursively. The consequences cannot be told reply by reply, so one connection is not made to
+/// mix kinds on a path, nor the others asked for.
 const SINCE_WATCHES_MIX: ServerVersion = ServerVersion([3, 9, 0]);
 
 /// Before, a single write that cannot be read takes a transaction, so that all later ones have
@@ -104,7 +104,7 @@ impl ServerVersion {
         self >= SINCE_UNREADABLE_IS_NOTHING
     }
 
-    /// The known difference that this one is.
+    /// Returns the known difference that this one is.
     pub(crate) fn excuse(self, pair: Pair<'_>) -> Option<&'static Known> {
         KNOWN.iter().find(|known| self < known.until && (known.excuses)(pair))
     }
@@ -141,7 +141,7 @@ fn create2_answered_as_create(pair: Pair<'_>) -> bool {
         })
 }
 
-/// The result of a `create2` as that of a `create`.
+/// Returns the result of a `create2` as that of a `create`.
 fn as_create(result: &Value) -> Option<Value> {
     match result {
         Value::Result { kind, error: 0, values } if *kind == Opcode::CREATE2.0 => {
@@ -152,7 +152,7 @@ fn as_create(result: &Value) -> Option<Value> {
     }
 }
 
-/// The bodies of two replies, if nothing but these differs.
+/// Returns the bodies of two replies, if nothing but these differs.
 fn replies(pair: Pair<'_>, to: Opcode) -> Option<(&[Value], &[Value])> {
     let (
         Seen::Reply { xid, zxid, error, body: theirs },
@@ -193,7 +193,8 @@ fn unknown_mode_in_multi(pair: Pair<'_>) -> bool {
     is_reason && (xid, zxid) == (xid2, zxid2)
 }
 
-/// The first operation of a multi with a mode that does not exist, or that lacks a time to live.
+/// Returns the first operation of a multi with a mode that does not exist, or that lacks a time to
+/// live.
 fn unknown_mode(request: &Request) -> Option<usize> {
     let is_unknown = |fields: &[Field]| match fields {
         [Field::Acl(_), Field::Int(5 | 6), after] => !matches!(after, Field::Long(_)),

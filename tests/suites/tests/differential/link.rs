@@ -13,7 +13,7 @@ const BOUND: Duration = Duration::from_secs(20);
 #[derive(Debug)]
 pub(crate) struct Link(BufReader<TcpStream>);
 
-/// What comes from the server.
+/// An arrival from the server.
 #[derive(Debug)]
 pub(crate) enum Incoming {
     Frame(Vec<u8>),
@@ -23,7 +23,7 @@ pub(crate) enum Incoming {
     Silence,
 }
 
-/// What a session is resumed by.
+/// The facts by which a session is resumed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Handshake {
     pub(crate) last_zxid: i64,

@@ -54,7 +54,7 @@ fn settings() -> Settings {
     }
 }
 
-/// A number from the environment.
+/// Reads a number from the environment.
 fn number(name: &str) -> Result<Option<u64>, TestFailure> {
     Ok(env::var(name).ok().map(|text| text.parse()).transpose()?)
 }

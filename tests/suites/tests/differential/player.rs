@@ -19,7 +19,7 @@ const KEEPER: usize = CLIENTS;
 /// The keeper's secret, and what the servers are told of it.
 pub(crate) const SUPER: (&[u8], &str) = (b"super:secret", "super:lK75jTNcA+U9vtVEw5vB51mj/w4=");
 
-/// What one client saw of a step.
+/// The observations of one client in a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Heard {
     pub(crate) client: usize,
@@ -83,7 +83,7 @@ impl Player {
         Ok(())
     }
 
-    /// What the keeper sees.
+    /// Asks as the keeper, and returns its observations.
     pub(crate) fn keeper(&mut self, requests: &[Request]) -> io::Result<Vec<Seen>> {
         self.ask(KEEPER, requests)
     }
@@ -95,7 +95,7 @@ impl Player {
             }
             Step::Close { client } => self.close(*client),
             Step::Return { client, how } => {
-                // What is on its way when the connection ends may be lost or not.
+                // Messages on their way when the connection ends may be lost or not.
                 let mut seen = self.flush(*client)?;
                 seen.extend(self.come_back(*client, *how)?);
                 Ok(vec![Heard { client: *client, seen }])
@@ -103,12 +103,12 @@ impl Player {
         }
     }
 
-    /// Everything that any client has not seen yet.
+    /// Returns all messages that any client has not seen yet.
     pub(crate) fn flush_all(&mut self) -> io::Result<Vec<Heard>> {
         (0..CLIENTS).map(|client| Ok(Heard { client, seen: self.flush(client)? })).collect()
     }
 
-    /// What the client has not seen yet, if it is connected.
+    /// Returns the messages that the client has not seen yet, if it is connected.
     fn flush(&mut self, client: usize) -> io::Result<Vec<Seen>> {
         if self.clients[client].link.is_none() {
             return Ok(Vec::new());
@@ -133,7 +133,7 @@ impl Player {
         let Some(link) = &mut self.clients[client].link else {
             return Ok(seen);
         };
-        // If the server has closed the connection, what it said before is still to be read.
+        // If the server has closed the connection, its earlier messages are still to be read.
         let _ = link.send(&frames);
         for opcode in awaited {
             self.read_until_reply(client, opcode, &mut seen)?;
@@ -141,8 +141,8 @@ impl Player {
         Ok(seen)
     }
 
-    /// The order in which the ephemeral znodes of a session go is the server's own, so all clients
-    /// are brought up to date before, and what they see of it is sorted.
+    /// Closes a session. The order in which its ephemeral znodes go is the server's own, so all
+    /// clients are brought up to date before, and what they see of it is sorted.
     fn close(&mut self, client: usize) -> io::Result<Vec<Heard>> {
         let mut heard = self.flush_all()?;
         let mut closing = self.ask(client, &[Request::new(Opcode::CLOSE_SESSION, [])])?;
@@ -264,7 +264,7 @@ impl Player {
         if let Some(session) = &mut self.clients[client].session {
             session.last_zxid = session.last_zxid.max(zxid);
         }
-        // What follows an error means nothing.
+        // The bytes behind an error mean nothing.
         let body = if error == 0 { self.context.body(opcode, fields.rest()) } else { Vec::new() };
         Seen::Reply { xid, zxid: self.context.zxid(zxid), error, body }
     }

@@ -1,4 +1,4 @@
-//! What is asked: requests as lists of fields, written to the wire by hand.
+//! The requests, as lists of fields, written to the wire by hand.
 //!
 //! Nothing here is shared with the codec of this workspace, which the embedded server reads with.
 
@@ -40,7 +40,7 @@ pub(crate) struct Request {
     pub(crate) end: End,
 }
 
-/// What becomes of the last bytes of a body.
+/// The treatment of the last bytes of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
     /// They are as they should be.
@@ -86,7 +86,7 @@ impl AclEntry {
     }
 }
 
-/// What differs between episodes, and clients.
+/// The properties that differ between episodes, and clients.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place<'a> {
     /// The episode's own znode.
@@ -100,7 +100,7 @@ impl Request {
         Self { opcode, body: body.into(), end: End::Whole }
     }
 
-    /// The body on the wire.
+    /// Returns the body on the wire.
     pub(crate) fn encode(&self, place: Place<'_>) -> Vec<u8> {
         let mut bytes = Vec::new();
         for field in &self.body {
@@ -114,7 +114,7 @@ impl Request {
         bytes
     }
 
-    /// The path that the request begins with.
+    /// Returns the path that the request begins with.
     pub(crate) fn path(&self) -> Option<&str> {
         match self.body.first() {
             Some(Field::Path(path)) => path.as_deref(),
@@ -169,7 +169,7 @@ pub(crate) fn put_buffer(bytes: Option<&[u8]>, into: &mut Vec<u8>) {
     into.extend(bytes.unwrap_or_default());
 }
 
-/// None is null.
+/// Writes a length; none is null.
 fn put_length(length: Option<usize>, into: &mut Vec<u8>) {
     let length = length.map_or(-1, |length| i32::try_from(length).unwrap_or(i32::MAX));
     into.extend(length.to_be_bytes());

@@ -1,4 +1,4 @@
-//! What a server says, without what may differ between two servers that behave alike.
+//! A server's messages, without the parts that may differ between two servers that behave alike.
 //!
 //! Transactions are counted from the first of the episode. Sessions are known by the order in which
 //! they were opened. A time has to be the same for the same transaction. Lists without an order
@@ -99,7 +99,7 @@ pub(crate) struct Stat {
     children_changed: Zxid,
 }
 
-/// What one has to know of a server to read it.
+/// The facts that a reader of a server has to know.
 #[derive(Debug, Default)]
 pub(crate) struct Context {
     pub(crate) base: i64,
@@ -133,11 +133,11 @@ impl Context {
         }
     }
 
-    /// The body of the reply to such a request, if that went well.
+    /// Returns the body of the reply to such a request, if that went well.
     pub(crate) fn body(&mut self, opcode: Opcode, body: &[u8]) -> Vec<Value> {
         let mut fields = Fields::new(body);
         let mut values = Vec::new();
-        // What is missing shows in what was read before.
+        // A missing field shows in the values that were read before.
         let _ = self.values(opcode, &mut fields, &mut values);
         if !fields.rest().is_empty() {
             values.push(Value::Rest(Bytes::copy_from_slice(fields.rest())));
@@ -230,7 +230,7 @@ impl Context {
         }))
     }
 
-    /// A transaction has one time, wherever it shows.
+    /// Returns the time of a transaction: it has one, wherever it shows.
     fn time(&mut self, zxid: i64, time: i64) -> Time {
         if time == 0 {
             return Time::Zero;
@@ -242,7 +242,7 @@ impl Context {
     }
 }
 
-/// Within the hour: this is no test of clocks.
+/// Whether the time is within the hour: this is no test of clocks.
 fn is_about_now(millis: i64) -> bool {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let then = Duration::from_millis(millis.unsigned_abs());

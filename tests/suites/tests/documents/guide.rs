@@ -8,7 +8,7 @@ use std::process::Command;
 use crate::{Page, pages_in, top};
 
 const GUIDE: &str = "docs/guide";
-/// Where the errors are declared that the guide explains.
+/// The files that declare the errors which the guide explains.
 const ERRORS: [(&str, &str); 11] = [
     ("ConnectError", "election-tokio/src/client/failure.rs"),
     ("ElectionError", "election-tokio/src/election.rs"),
@@ -56,7 +56,7 @@ fn metrics_that_are_asked_for_exist() -> io::Result<()> {
     Ok(())
 }
 
-/// What the alerts say to series of metrics, as Prometheus itself sees it.
+/// Feeds series of metrics to the alerts, by Prometheus itself.
 #[test]
 fn alerts_fire_when_they_are_to() -> io::Result<()> {
     let promtool = Command::new("promtool")
@@ -90,7 +90,7 @@ fn each_alert_is_tried() -> io::Result<()> {
     Ok(())
 }
 
-/// The variants of an enum, by its source.
+/// Returns the variants of an enum, by its source.
 fn variants<'a>(source: &'a str, name: &str) -> Vec<&'a str> {
     let declaration = format!("pub enum {name} {{\n");
     let body = source.split(&declaration).nth(1).and_then(|rest| rest.split("\n}").next());

@@ -30,7 +30,7 @@ fn each_hazard_names_one_test_and_one_mutation() -> io::Result<()> {
     Ok(())
 }
 
-/// Where a page says by which test something is shown, there is one test of that name.
+/// A page that names a test for something names one that exists.
 #[test]
 fn what_is_shown_is_shown_by_a_test() -> io::Result<()> {
     let tests = functions()?;

@@ -6,10 +6,10 @@ use std::path::PathBuf;
 
 use crate::{PACKAGES, Page, pages_in, top};
 
-/// Where the repository is, in pages that are read elsewhere, too.
+/// The address of the repository, in pages that are read elsewhere, too.
 const REPOSITORY: &str = "https://github.com/zk-election/zk-election/";
 
-/// All pages that are written by hand.
+/// Returns all pages that are written by hand.
 pub(crate) fn pages() -> io::Result<Vec<Page>> {
     let mut pages = pages_in("docs")?;
     for folder in PACKAGES.into_iter().chain(["fuzz"]) {
@@ -24,13 +24,13 @@ pub(crate) fn pages() -> io::Result<Vec<Page>> {
     Ok(pages)
 }
 
-/// The targets of the links of a page, but for those in its programs.
+/// Returns the targets of the links of a page, but for those in its programs.
 fn links(text: &str) -> impl Iterator<Item = &str> {
     let prose = text.split("```").step_by(2);
     prose.flat_map(|prose| prose.split("](").skip(1).filter_map(|rest| rest.split(')').next()))
 }
 
-/// The anchor of a heading, as GitHub and mdbook make it.
+/// Returns the anchor of a heading, as GitHub and mdbook make it.
 fn anchor(heading: &str) -> String {
     let heading = heading.trim_start_matches('#').trim().to_lowercase();
     let kept = heading.chars().filter_map(|c| match c {

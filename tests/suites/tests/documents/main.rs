@@ -1,5 +1,5 @@
-//! What the pages of the repository name is there: links, commands, tests, mutations and their numbers, codes of
-//! scenarios, rooms of the laboratory.
+//! Everything that the pages of the repository name exists: links, commands, tests, mutations and their numbers,
+//! codes of scenarios, rooms of the laboratory.
 #![forbid(unsafe_code)]
 
 mod guide;
@@ -34,7 +34,7 @@ fn files(folder: &Path, ending: &str, found: &mut Vec<PathBuf>) -> io::Result<()
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
         if path.is_dir() {
-            // What cargo and mdbook make.
+            // Folders that cargo and mdbook make.
             if !path.ends_with("target") && !path.ends_with("book") {
                 files(&path, ending, found)?;
             }
@@ -59,7 +59,7 @@ impl Page {
         Ok(Self { path, text })
     }
 
-    /// The rows of its tables, each of which has cells, whose last column has this heading.
+    /// Returns the cells of each row of its tables whose last column has this heading.
     fn rows<'a>(&'a self, heading: &'a str) -> impl Iterator<Item = Vec<&'a str>> {
         let mut is_within = false;
         self.text.lines().filter_map(move |line| {
@@ -78,7 +78,7 @@ impl Page {
     }
 }
 
-/// The pages in a folder, and in those below it.
+/// Returns the pages in a folder, and in those below it.
 fn pages_in(folder: &str) -> io::Result<Vec<Page>> {
     let mut paths = Vec::new();
     files(&top().join(folder), "md", &mut paths)?;
@@ -87,7 +87,7 @@ fn pages_in(folder: &str) -> io::Result<Vec<Page>> {
     paths.into_iter().filter_map(|path| from_the_top(path).ok()).map(Page::read).collect()
 }
 
-/// The source files of all packages.
+/// Returns the source files of all packages.
 fn sources(ending: &str) -> io::Result<Vec<PathBuf>> {
     let mut sources = Vec::new();
     for package in PACKAGES {
@@ -96,7 +96,7 @@ fn sources(ending: &str) -> io::Result<Vec<PathBuf>> {
     Ok(sources)
 }
 
-/// How many functions there are of each name.
+/// Returns the number of functions of each name.
 fn functions() -> io::Result<BTreeMap<String, usize>> {
     let mut functions = BTreeMap::new();
     for source in sources("rs")? {
@@ -111,7 +111,7 @@ fn functions() -> io::Result<BTreeMap<String, usize>> {
     Ok(functions)
 }
 
-/// The name of a test in a cell, if that is what the cell has.
+/// Returns the name of a test in a cell, if the cell has one.
 fn test_in(cell: &str) -> Option<&str> {
     let name = cell.strip_prefix('`')?.strip_suffix('`')?;
     name.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_')).then_some(name)

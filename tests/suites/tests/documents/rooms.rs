@@ -43,7 +43,7 @@ fn has(folder: &Path, flag: &str, name: &str) -> io::Result<bool> {
     Ok(file || manifest.contains(&format!("{section}\nname = \"{name}\"\n")))
 }
 
-/// How many targets a text names by commands; fails at one that is not there.
+/// Counts the targets that a text names by commands; fails at one that is not there.
 fn targets(at: &Path, text: &str) -> io::Result<usize> {
     let mut count = 0;
     for line in text.lines() {

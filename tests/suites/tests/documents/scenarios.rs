@@ -7,14 +7,14 @@ use std::path::PathBuf;
 
 use crate::{Page, pages_in, sources};
 
-/// Where tickets are told of besides the pages of `docs/`.
+/// The files that tell of tickets besides the pages of `docs/`.
 const LABORATORY: [&str; 4] = [
     "tests/endurance/README.md",
     "tests/endurance/losses.md",
     "tests/releases/README.md",
     "tests/suites/interop.md",
 ];
-/// The projects whose tickets are known by a name and a number.
+/// The projects that name their tickets by a word and a number.
 const TRACKERS: [&str; 3] = ["CURATOR-", "KAFKA-", "ZOOKEEPER-"];
 
 /// Words, of which a hyphen may be a part.
@@ -35,7 +35,7 @@ fn is_ticket(word: &str) -> bool {
     number.is_some_and(|it| !it.is_empty() && it.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// What is in the sources and the mutations, and where it was first seen.
+/// Returns the codes in the sources and the mutations, and the file where each was first seen.
 fn used(is_wanted: fn(&str) -> bool) -> io::Result<BTreeSet<(String, PathBuf)>> {
     let mut used = BTreeSet::new();
     for source in sources("rs")?.into_iter().chain(sources("patch")?) {

@@ -15,7 +15,7 @@ use zk_tests::contender::Report;
 
 use crate::programs::Program;
 
-/// What a contender is at.
+/// The state of a contender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
     /// It has no session yet.
@@ -30,7 +30,7 @@ pub(super) enum State {
     Killed(Access, Duration),
 }
 
-/// What comes from a contender.
+/// A message from a contender.
 #[derive(Debug)]
 pub(super) enum Heard {
     /// A line.
@@ -50,7 +50,7 @@ pub(super) struct Contender {
     pub(super) started: Duration,
     /// Whether it was asked to let go, since it holds.
     pub(super) was_asked: bool,
-    /// What it is to ask for at first; anything, if none.
+    /// The access that it is to ask for at first; any, if none.
     pub(super) first: Option<Access>,
     child: Child,
     orders: Option<ChildStdin>,
@@ -59,7 +59,7 @@ pub(super) struct Contender {
 }
 
 impl Contender {
-    /// Starts it. What it says comes by `heard`, under its number.
+    /// Starts it. Its lines come by `heard`, under its number.
     pub(super) fn start(
         program: Program,
         number: usize,
@@ -180,7 +180,7 @@ impl Contender {
         Ok(ended?.ok_or_else(|| io::Error::other("it has not ended"))?)
     }
 
-    /// The end of what it logged.
+    /// Returns the end of its log.
     pub(super) fn log(&self) -> String {
         let errors = self.errors.lock().unwrap_or_else(PoisonError::into_inner);
         let lines: Vec<&str> = errors.lines().rev().take(40).collect();
@@ -190,7 +190,7 @@ impl Contender {
 
 impl Drop for Contender {
     fn drop(&mut self) {
-        // It may have ended; what matters is that it does not live on.
+        // It may have ended already; it must not live on.
         let _ = self.child.kill();
         let _ = self.child.wait();
         for listener in self.listeners.drain(..) {

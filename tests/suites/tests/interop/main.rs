@@ -114,7 +114,7 @@ fn kazoos_parties(server: ServerKind) -> TestResult {
     recipes::groups(server, Library::Kazoo)
 }
 
-/// Whichever library asks, and whichever holds.
+/// Any library asks, and any library holds.
 fn holders_are_asked_to_let_go(server: ServerKind) -> TestResult {
     let pair = pairs::REVOCABLE;
     let relay = undisturbed(server, pair, |relay| {
@@ -241,7 +241,7 @@ fn wait_for_each_other(relay: &mut Relay, pair: Pair) -> TestResult {
     Ok(())
 }
 
-/// The next ones wait, until those that hold are killed and their sessions over.
+/// Kills holders, and waits until their sessions are over; the next ones wait until then.
 fn holders_are_followed(
     relay: &mut Relay,
     pair: Pair,

@@ -4,10 +4,10 @@ use zk_tests::contender::Rule;
 
 use crate::programs::Program::{self, Curator, Go, Kazoo, Ours, ZooKeeper};
 
-/// What two libraries contend for.
+/// The thing that two libraries contend for.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pair {
-    /// What it is called in the summary.
+    /// Its name in the summary.
     pub(super) name: &'static str,
     /// This library's.
     pub(super) ours: Program,
@@ -95,14 +95,14 @@ pub(super) const KAZOO: &[Pair] = &[
 pub(super) const GO: &[Pair] =
     &[Pair::exclusive("go-zookeeper's Lock", Ours("lock", "go_zookeeper"), Go)];
 
-/// Whose holders can be asked to let go.
+/// Its holders can be asked to let go.
 pub(super) const REVOCABLE: Pair = Pair::exclusive(
     "Curator's Revoker",
     Ours("lock", "curator_lock"),
     Curator("revocable_mutex", "1"),
 );
 
-/// Whose writers can go on as readers.
+/// Its writers can go on as readers.
 pub(super) const WITH_DOWNGRADE: Pair = Pair::shared(
     "a writer that becomes a reader, beside Curator's InterProcessReadWriteLock",
     Ours("read_write_lock", "curator_read_write"),

@@ -33,7 +33,7 @@ pub(super) enum ProgramError {
     NoCompiler {
         /// The compiler.
         program: &'static str,
-        /// What it compiles.
+        /// The program that it compiles.
         peer: &'static str,
         /// Why.
         error: io::Error,
@@ -41,9 +41,9 @@ pub(super) enum ProgramError {
     /// It does not compile.
     #[error("{peer} does not compile; are its libraries there (`scripts/ensure-peers`)?\n{said}")]
     NotCompiled {
-        /// What was compiled.
+        /// The program.
         peer: &'static str,
-        /// What the compiler says.
+        /// The output of the compiler.
         said: String,
     },
     /// No Python with kazoo.
@@ -68,11 +68,11 @@ const JARS: [&str; 4] = [
 /// ZooKeeper's own queue.
 const QUEUE_JAR: &str = "/usr/share/java/zookeeper-recipes-queue.jar";
 
-/// Where Debian has sources of Go packages.
+/// The folder of Debian's sources of Go packages.
 const GO_PATH: &str = "/usr/share/gocode";
 
 impl Program {
-    /// What it is called in the names of contenders.
+    /// Returns its name in the names of contenders.
     pub(super) const fn library(self) -> &'static str {
         match self {
             Self::Ours(..) => "ours",
@@ -83,7 +83,7 @@ impl Program {
         }
     }
 
-    /// The command that starts a contender, given what all of them are given.
+    /// Returns the command that starts a contender, given what all of them are given.
     pub(super) fn command(self, common: &[&str]) -> Result<Command, ProgramError> {
         Ok(match self {
             Self::Ours(recipe, format) => {
@@ -127,7 +127,7 @@ pub(super) enum Library {
 }
 
 impl Library {
-    /// The command that starts one, given the servers and the session timeout.
+    /// Returns the command that starts one, given the servers and the session timeout.
     pub(super) fn command(self, common: &[&str]) -> Result<Command, ProgramError> {
         let mut command = match self {
             Self::Ours => Command::new(env!("CARGO_BIN_EXE_participant")),
@@ -189,7 +189,7 @@ fn java_program() -> PathBuf {
     }
 }
 
-/// By the compiler within the runtime, so that none needs to be installed.
+/// Compiles by the compiler within the runtime, so that none needs to be installed.
 fn made_by_java() -> Result<PathBuf, ProgramError> {
     let folder = fresh_folder("java")?;
     let mut class_path = debians_jars();
@@ -235,12 +235,12 @@ fn compile(
     Err(ProgramError::NotCompiled { peer, said })
 }
 
-/// Of this process alone: others may make the same at this time.
+/// Makes a folder of this process alone: others may make the same at this time.
 fn fresh_folder(of: &str) -> io::Result<PathBuf> {
     static REMOVED: OnceLock<()> = OnceLock::new();
     let folders = Path::new(env!("CARGO_TARGET_TMPDIR")).join("interop");
     REMOVED.get_or_init(|| {
-        // What earlier runs have left, unless they still run.
+        // Folders that earlier runs have left, unless they still run.
         for entry in fs::read_dir(&folders).into_iter().flatten().flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();
             let process = name.split('.').next_back().unwrap_or_default().to_owned();

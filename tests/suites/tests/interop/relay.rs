@@ -31,7 +31,7 @@ pub(super) struct SessionDisturbed {
     contender: String,
 }
 
-/// What becomes of a contender that cannot be sure of its session any more.
+/// The treatment of a contender that cannot be sure of its session any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WhenDisturbed {
     /// The steps that depend on it end.
@@ -40,7 +40,7 @@ pub(super) enum WhenDisturbed {
     Replace,
 }
 
-/// What should have happened has not, or something else has.
+/// An awaited event has not come, or an unexpected one has.
 #[derive(Debug, thiserror::Error)]
 #[error("{pair}: {what}\n{story}")]
 struct Disturbed {
@@ -65,7 +65,7 @@ pub(super) struct Relay {
     pub(super) when_disturbed: WhenDisturbed,
 }
 
-/// What has happened.
+/// The counts of a relay.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counts {
     pub(super) turns: usize,
@@ -100,7 +100,7 @@ impl Relay {
         })
     }
 
-    /// Starts a contender; what it says comes later.
+    /// Starts a contender; its lines come later.
     pub(super) fn start(&mut self, program: Program) -> Result<usize, TestFailure> {
         let number = self.started;
         self.started += 1;

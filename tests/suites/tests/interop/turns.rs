@@ -119,7 +119,7 @@ impl Relay {
     }
 }
 
-/// How many children there are that contend.
+/// Returns the number of children that contend.
 fn znodes(client: &mut RawClient, rule: Rule, path: &str) -> Result<usize, RawError> {
     match rule {
         Rule::Lock => count(client, path),
@@ -130,7 +130,7 @@ fn znodes(client: &mut RawClient, rule: Rule, path: &str) -> Result<usize, RawEr
     }
 }
 
-/// None, if a library has removed the parent.
+/// Returns the number of children: none, if a library has removed the parent.
 fn count(client: &mut RawClient, path: &str) -> Result<usize, RawError> {
     if client.exists(path)? { Ok(client.children(path)?.len()) } else { Ok(0) }
 }

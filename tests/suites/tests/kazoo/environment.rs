@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{self, Command, Output};
 use std::sync::OnceLock;
 
-/// There is no Python with kazoo.
+/// No Python with kazoo was found.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum EnvironmentError {
     /// No interpreter.
@@ -33,10 +33,10 @@ pub(crate) enum EnvironmentError {
     Folder(#[from] io::Error),
 }
 
-/// With its digest, so that nobody else's is run.
+/// With its digest, so that no other package of that name runs.
 const REQUIREMENTS: &str = include_str!("requirements.txt");
 
-/// The interpreter; made by the first who asks.
+/// Returns the interpreter; the first caller makes it.
 pub(crate) fn python() -> Result<&'static Path, &'static EnvironmentError> {
     static PYTHON: OnceLock<Result<PathBuf, EnvironmentError>> = OnceLock::new();
     PYTHON.get_or_init(make).as_deref()
@@ -50,7 +50,7 @@ fn make() -> Result<PathBuf, EnvironmentError> {
     if python.exists() {
         return Ok(python);
     }
-    // Whole or not at all, whoever else makes one at the same time.
+    // The rename makes it whole or not at all, even if another process makes one at the same time.
     let draft = folders.join(format!("{}.{}", requirement(), process::id()));
     let filled = fill(&draft).map(|()| {
         let _ = fs::remove_dir_all(&folder);
@@ -82,12 +82,12 @@ fn fill(folder: &Path) -> Result<(), EnvironmentError> {
     Ok(())
 }
 
-/// `kazoo==` and the version.
+/// Returns `kazoo==` and the version.
 fn requirement() -> &'static str {
     REQUIREMENTS.split_whitespace().next().unwrap_or_default()
 }
 
-/// All that a program printed.
+/// Returns the output of a program.
 fn text(output: &Output) -> String {
     let parts = [&output.stdout, &output.stderr];
     parts.map(|part| String::from_utf8_lossy(part).into_owned()).concat()

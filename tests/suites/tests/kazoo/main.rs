@@ -86,7 +86,7 @@ impl Scenario {
 
 impl Drop for Scenario {
     fn drop(&mut self) {
-        // It may have ended; what matters is that it does not live on.
+        // It may have ended already; it must not live on.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -33,7 +33,7 @@ fn filters_events(server: &TestServer) -> Result<bool, FourLetterError> {
         || release >= ServerVersion::new(3, 9, 2))
 }
 
-/// What the client has been told once it has the answer to a ping: a connection is one queue.
+/// Returns the notifications that have come before the answer to a ping: a connection is one queue.
 fn told(client: &mut RawClient) -> Result<Vec<(i32, String)>, RawError> {
     client.ping()?;
     let told = client.notifications().into_iter();

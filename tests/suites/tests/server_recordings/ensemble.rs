@@ -1,4 +1,4 @@
-//! What needs an ensemble: of Apache's alone. `simulated_ensemble` asserts the same of the simulated
+//! The recordings that need an ensemble: of Apache's alone. `simulated_ensemble` asserts the same of the simulated
 //! one.
 
 use core::time::Duration;
@@ -17,10 +17,10 @@ use crate::requests::{
 const BOUND: Duration = Duration::from_secs(30);
 /// Members that are stopped for a while are not given up: 40 s.
 const SYNC_LIMIT: u32 = 200;
-/// What is not to come has this long to come.
+/// The time that an event has which is not to come.
 const SILENCE: Duration = Duration::from_millis(700);
 
-/// An ensemble, its leader, its followers.
+/// Starts an ensemble; returns it, its leader and its followers.
 fn start(options: Options) -> Result<(Ensemble, Member, Vec<Member>), TestFailure> {
     let ensemble = options.sync_limit(SYNC_LIMIT).start_ensemble()?;
     let leader = ensemble.wait_for_leader(BOUND)?;
@@ -28,8 +28,8 @@ fn start(options: Options) -> Result<(Ensemble, Member, Vec<Member>), TestFailur
     Ok((ensemble, leader, followers))
 }
 
-/// The leader asks nobody, and not even its own log: what is proposed and not committed does not
-/// hold back a `sync` of its own clients.
+/// The leader asks no member, and not even its own log: a transaction that is proposed and not
+/// committed does not hold back a `sync` of its own clients.
 #[test]
 fn a_leader_answers_sync_while_its_quorum_is_silent() -> TestResult {
     let (ensemble, leader, followers) = start(Options::new())?;
@@ -107,12 +107,12 @@ fn a_new_leader_forgets_what_was_granted_after_the_creation() -> TestResult {
     Ok(())
 }
 
-/// The leader has found the session closing, and its end waits in the queue of the throttler, behind
-/// requests of the leader's own clients. What the session asks of a follower goes by that queue.
+/// The leader has found the session closing, and its end waits in the queue of the throttler, behind requests of the
+/// leader's own clients. A request of the session to a follower goes past that queue.
 #[test]
 fn a_follower_serves_a_session_that_the_leader_has_found_closing() -> TestResult {
     const SHORT: Duration = Duration::from_secs(2);
-    /// Each takes a round of the quorum of its own; what is asked below takes five.
+    /// Each takes a round of the quorum of its own; the requests below take five.
     const QUEUE: u32 = 4000;
     let options = Options::new().system_property("zookeeper.request_throttle_max_requests", "1");
     let (ensemble, leader, followers) = start(options)?;

@@ -1,6 +1,6 @@
-//! What Apache ZooKeeper does in the cases that the simulation rests on, and that the embedded
-//! server does the same. What needs an ensemble is recorded here of Apache's, and asserted of the
-//! simulated one in `simulated_ensemble`, by the same script.
+//! The conduct of Apache ZooKeeper in the cases that the simulation rests on, and of the embedded
+//! server, which is the same. The cases that need an ensemble are recorded here of Apache's, and
+//! asserted of the simulated one in `simulated_ensemble`, by the same script.
 #![forbid(unsafe_code)]
 #![expect(clippy::panic, reason = "a test fails by panicking")]
 

@@ -20,7 +20,7 @@ const MARSHALLING_ERROR: i32 = -5;
 
 const AUTH: Entry<'_> = (OPEN, Some("auth"), None);
 
-/// The code and the transaction number of the answer.
+/// Returns the code and the transaction number of the answer.
 fn tried(client: &mut RawClient, at: &str, list: &[Entry<'_>]) -> Result<(i32, i64), RawError> {
     client.send_request(Opcode::CREATE, &create_for(at, list))?;
     let reply = client.next_reply()?;

@@ -19,7 +19,7 @@ on_both_servers! {
 const PERSISTENT: i32 = 0;
 const EPHEMERAL: i32 = 1;
 
-/// Before, the count has another form.
+/// Whether the server counts in this form: before, the count has another one.
 fn counts(server: &TestServer) -> Result<bool, FourLetterError> {
     Ok(server.release()? >= ServerVersion::new(3, 7, 0))
 }
@@ -32,7 +32,7 @@ fn set(client: &mut RawClient, path: &str, data: Option<&str>) -> Result<(), Raw
     client.request(Opcode::SET_DATA, &write(path, data)).map(drop)
 }
 
-/// As `setquota` of ZooKeeper's command line does it.
+/// Sets a quota, as `setquota` of ZooKeeper's command line does it.
 fn put_quota(client: &mut RawClient, on: &str) -> Result<(), RawError> {
     let quota = format!("/zookeeper/quota{on}");
     create(client, &quota, "")?;
@@ -40,7 +40,7 @@ fn put_quota(client: &mut RawClient, on: &str) -> Result<(), RawError> {
     create(client, &format!("{quota}/zookeeper_stats"), "count=0,bytes=0")
 }
 
-/// What the count says, and the version of its znode.
+/// Returns the count, and the version of its znode.
 fn counted(client: &mut RawClient, on: &str) -> Result<(String, i32), RawError> {
     let path = format!("/zookeeper/quota{on}/zookeeper_stats");
     let answer = client.request(Opcode::GET_DATA, &read(&path, 0))?;

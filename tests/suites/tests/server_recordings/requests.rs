@@ -65,7 +65,7 @@ fn nullable(into: &mut Vec<u8>, text: Option<&str>) {
     }
 }
 
-/// A `create` with this access list.
+/// Returns a `create` with this access list.
 pub(crate) fn create_for(path: &str, entries: &[Entry<'_>]) -> Vec<u8> {
     let mut body = self::path(path);
     buffer(&mut body, b"");
@@ -79,7 +79,7 @@ pub(crate) fn create_for(path: &str, entries: &[Entry<'_>]) -> Vec<u8> {
     body
 }
 
-/// A `setData` that any version passes.
+/// Returns a `setData` that any version passes.
 pub(crate) fn write(path: &str, data: Option<&str>) -> Vec<u8> {
     let mut body = self::path(path);
     nullable(&mut body, data);
@@ -87,7 +87,7 @@ pub(crate) fn write(path: &str, data: Option<&str>) -> Vec<u8> {
     body
 }
 
-/// A `create` with data, for everyone.
+/// Returns a `create` with data, for everyone.
 pub(crate) fn create_with(path: &str, data: &str, flags: i32) -> Vec<u8> {
     let mut body = self::path(path);
     buffer(&mut body, data.as_bytes());
@@ -96,7 +96,7 @@ pub(crate) fn create_with(path: &str, data: &str, flags: i32) -> Vec<u8> {
     body
 }
 
-/// An `auth` of the scheme `digest`.
+/// Returns an `auth` of the scheme `digest`.
 pub(crate) fn digest(credential: &str) -> Vec<u8> {
     let mut body = 0_i32.to_be_bytes().to_vec();
     buffer(&mut body, b"digest");
@@ -104,7 +104,7 @@ pub(crate) fn digest(credential: &str) -> Vec<u8> {
     body
 }
 
-/// A transaction of one `check` that any version passes.
+/// Returns a transaction of one `check` that any version passes.
 pub(crate) fn check_in_multi(path: &str) -> Vec<u8> {
     const CHECK: i32 = 13;
     let mut body = Vec::new();

@@ -32,8 +32,8 @@ fn end_of(server: &TestServer, path: &str) -> Result<Instant, RawError> {
     Ok(Instant::now())
 }
 
-/// A session with an ephemeral znode, made with the one timeout and resumed with the other; and the
-/// moment before it was heard of last.
+/// Makes a session with an ephemeral znode, made with the one timeout and resumed with the other;
+/// and the moment before it was heard of last.
 fn resumed(
     server: &TestServer,
     path: &str,

@@ -83,7 +83,7 @@ fn overload(client: &mut RawClient, burst: u32) -> Result<Vec<String>, RawError>
     Ok(throttled)
 }
 
-/// Also a look may be throttled.
+/// Whether the znode exists; also a look may be throttled.
 fn exists(client: &mut RawClient, path: &str) -> Result<bool, RawError> {
     loop {
         match client.exists(path) {

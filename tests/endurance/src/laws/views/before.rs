@@ -11,11 +11,11 @@ use super::Znode;
 /// changes between were rolled back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Before {
-    /// There was none, or no gap.
+    /// The client has made no read, or had no gap.
     NotRead,
     /// The znode was not there.
     Absent,
-    /// What it showed.
+    /// The znode that the read showed.
     Seen(Znode),
 }
 

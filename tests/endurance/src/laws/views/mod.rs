@@ -27,13 +27,13 @@ use self::tale::{Aspect, Tale};
 pub struct Change {
     /// The znode.
     pub path: String,
-    /// What happened to it.
+    /// The change to the znode.
     pub kind: EventType,
     /// The transaction, if the server told.
     pub zxid: Option<i64>,
 }
 
-/// What a read shows of a znode that is there.
+/// A znode that is there, as a read shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Znode {
     /// The transaction that created it.
@@ -63,7 +63,7 @@ impl From<Stat> for Znode {
     }
 }
 
-/// What a client noted down beside its watch.
+/// A note of a client beside its watch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Note {
     /// A change was told.
@@ -74,7 +74,7 @@ pub enum Note {
     Read {
         /// Of which znode.
         path: String,
-        /// What it showed; `None` if there is none.
+        /// The znode that the read showed; `None` if it does not exist.
         seen: Option<Znode>,
         /// How many of the notes before this one were made after it was asked for.
         meanwhile: usize,
@@ -102,7 +102,7 @@ pub struct View {
     pub mode: WatchMode,
     /// In which session; `None` if it changed meanwhile.
     pub session: Option<i64>,
-    /// What was told and read, in order.
+    /// The changes and the reads, in order.
     pub notes: Vec<Note>,
     /// How it ended.
     pub ending: Ending,
@@ -117,7 +117,7 @@ pub enum Breach {
     /// More was told than happened, or what a read before the gap showed already.
     #[error("a change was told that was not, or not again")]
     Spurious,
-    /// What was told later happened earlier, or one change was told twice.
+    /// The server reported a later change earlier, or one change twice.
     #[error("changes were told in another order")]
     OutOfOrder,
     /// An event that is not its own.
@@ -128,7 +128,7 @@ pub enum Breach {
     Lost,
 }
 
-/// What must never be seen.
+/// A breach of the law.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{breach}: View of {about} by {mode:?} on {path} in session {session:x?}: {notes:?}; {before}"
@@ -144,9 +144,9 @@ pub struct Violation {
     pub mode: WatchMode,
     /// In which session.
     pub session: Option<i64>,
-    /// What was noted between two gaps, around the breach.
+    /// The notes between two gaps, around the breach.
     pub notes: Vec<Note>,
-    /// What was read of it last before the gap.
+    /// The last read of it before the gap.
     pub before: Box<Before>,
 }
 

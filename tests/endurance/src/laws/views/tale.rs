@@ -4,7 +4,7 @@ use election_tokio::watch::EventType;
 
 use super::{Breach, Change, Note, Znode};
 
-/// What of a znode changes.
+/// The part of a znode that changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Aspect {
     Data,
@@ -15,7 +15,7 @@ pub(super) enum Aspect {
 impl Aspect {
     pub(super) const ALL: [Self; 3] = [Self::Data, Self::Children, Self::Existence];
 
-    /// How many changes there were, where servers count them.
+    /// Returns the number of changes, where servers count them.
     const fn count(self, seen: Znode) -> Option<i32> {
         match self {
             Self::Data => Some(seen.data.changes),
@@ -24,7 +24,7 @@ impl Aspect {
         }
     }
 
-    /// The transaction that made what a read shows.
+    /// Returns the transaction of the last change, as the read shows it.
     const fn zxid(self, seen: Znode) -> i64 {
         match self {
             Self::Data => seen.data.zxid,
@@ -79,7 +79,8 @@ impl<'a> Tale<'a> {
         tale
     }
 
-    /// `before` is the count that was read last, before the gap, and then that read here.
+    /// Returns a breach; `before` is the count that was read last, before the gap, and then that
+    /// read here.
     pub(super) fn breach(&self, before: &mut i32) -> Option<Breach> {
         let by_nature = match self.aspect {
             Aspect::Existence => self.breach_of_turns(),
@@ -88,7 +89,7 @@ impl<'a> Tale<'a> {
         by_nature.or_else(|| self.breach_of_zxids())
     }
 
-    /// What the count was when the first change was told is not known, but one number for all.
+    /// Checks the counts: the one at the first change is not known, but it is one number for all.
     fn breach_of_counts(&self, before: &mut i32) -> Option<Breach> {
         let (mut at_least, mut at_most) = (*before, i32::MAX);
         for Look { asked, answered, seen } in &self.looks {
@@ -109,8 +110,8 @@ impl<'a> Tale<'a> {
         None
     }
 
-    /// A znode that comes and goes does so in turn. What is told behind the last read may be told
-    /// by the next connection, from where its server stands.
+    /// Checks that a znode comes and goes in turn. The next connection may repeat the changes after
+    /// the last read, from where its server stands.
     fn breach_of_turns(&self) -> Option<Breach> {
         let last = self.looks.last()?;
         let told = self.told.get(..last.answered)?;
@@ -138,7 +139,7 @@ impl<'a> Tale<'a> {
         (!fine).then_some(Breach::Untold)
     }
 
-    /// Where the transactions are told.
+    /// Checks the transactions, where servers tell them.
     fn breach_of_zxids(&self) -> Option<Breach> {
         let zxids = |told: &[&Change]| told.iter().filter_map(|told| told.zxid).collect::<Vec<_>>();
         if !zxids(&self.told).is_sorted_by(|one, next| one < next) {

@@ -14,7 +14,7 @@ fn read(seen: impl Into<Option<Znode>>, meanwhile: usize) -> Note {
     Note::Read { path: "/a".to_owned(), seen: seen.into(), meanwhile }
 }
 
-/// Written that often, the last time by that transaction.
+/// Returns a znode that was written that often, the last time by that transaction.
 fn written(changes: i32, zxid: i64) -> Znode {
     let children = Count { changes: 0, zxid: 1 };
     Znode { czxid: 1, data: Count { changes, zxid }, children }
@@ -25,7 +25,7 @@ fn came(czxid: i64) -> Znode {
     Znode { czxid, data: count, children: count }
 }
 
-/// A znode that had that many children come and go.
+/// Returns a znode that had that many children come and go.
 fn parent(changes: i32, zxid: i64) -> Znode {
     let data = Count { changes: 0, zxid: 1 };
     Znode { czxid: 1, data, children: Count { changes, zxid } }

@@ -28,7 +28,7 @@ pub(super) struct Broadcast {
     heartbeat_at: Instant,
 }
 
-/// Who asked, and under which number.
+/// The member that asked, and the number of its request.
 pub(super) type Request = (Origin, Ticket);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,7 +39,7 @@ pub(super) enum Origin {
 }
 
 impl Broadcast {
-    /// A quorum has logged all of the leader's log: it is committed, and service begins. All
+    /// Begins to serve: a quorum has logged all of the leader's log, so it is committed. All
     /// session clocks start afresh, with the timeouts that the sessions were created with.
     pub(super) fn begin(
         local: &mut Local,
@@ -90,7 +90,7 @@ impl Broadcast {
         }
     }
 
-    /// Commits, in order, what a quorum has logged.
+    /// Commits, in order, every transaction that a quorum has logged.
     pub(super) fn commit(&mut self, local: &mut Local, learners: &Learners) {
         let quorum = local.quorum();
         while let Some(zxid) = local.log.after(local.committed()).first().map(|txn| txn.at.zxid)

@@ -52,7 +52,7 @@ impl Learners {
         learner.map(|learner| learner.heard_at = now).is_some()
     }
 
-    /// Those who have to be sent the leader's log, which is to be done now.
+    /// Takes the learners that have to be sent the leader's log now.
     pub(super) fn take_joined(&mut self) -> Vec<(MemberId, Link, Zxid)> {
         let joined = self.0.iter_mut().filter_map(|(id, learner)| {
             let Progress::Joined(committed) = learner.progress else {
@@ -70,7 +70,8 @@ impl Learners {
         Some(core::mem::replace(&mut learner.progress, Progress::Acknowledged(zxid)))
     }
 
-    /// How many have logged the leader's log, as it was when they joined.
+    /// Returns the number of learners that have logged the leader's log, as it was when they
+    /// joined.
     pub(super) fn synchronized(&self) -> usize {
         self.acknowledgements().count()
     }
@@ -80,12 +81,12 @@ impl Learners {
         1 + self.acknowledgements().filter(|logged| *logged >= zxid).count() >= quorum
     }
 
-    /// The link of a learner.
+    /// Returns the link of a learner.
     pub(super) fn link(&self, id: MemberId) -> Option<Link> {
         self.0.get(&id).map(|learner| learner.link)
     }
 
-    /// Those who are told of everything that is decided.
+    /// Returns the learners that hear of every decision.
     pub(super) fn informed(&self) -> impl Iterator<Item = (MemberId, Link)> {
         let informed = self.0.iter().filter(|(_, learner)| match learner.progress {
             Progress::Joined(_) => false,
@@ -94,7 +95,7 @@ impl Learners {
         informed.map(|(id, learner)| (*id, learner.link))
     }
 
-    /// Those who have the leader's log, and are kept by heartbeats.
+    /// Returns the learners that have the leader's log, and that heartbeats keep.
     pub(super) fn followers(&self) -> impl Iterator<Item = (MemberId, Link)> {
         let followers = self.0.iter().filter(|(_, learner)| match learner.progress {
             Progress::Joined(_) | Progress::Synchronizing => false,
@@ -103,7 +104,7 @@ impl Learners {
         followers.map(|(id, learner)| (*id, learner.link))
     }
 
-    /// Removes those who were silent for too long: followers for `sync_limit`, others for
+    /// Removes the learners that were silent for too long: followers for `sync_limit`, others for
     /// `init_limit`.
     pub(super) fn take_silent(
         &mut self,

@@ -1,4 +1,4 @@
-//! What goes wrong between members, and with them.
+//! Faults between members, and of them.
 
 use core::ops::RangeInclusive;
 
@@ -29,17 +29,17 @@ impl Network {
         }
     }
 
-    /// What was held back arrives, late.
+    /// Lets messages through again; those that were held back arrive, late.
     pub(crate) fn heal(&mut self) {
         self.wires.heal();
     }
 
-    /// The connection of two members breaks in the middle, and both ends are told.
+    /// Breaks the connection of two members in the middle, and tells both ends.
     pub(crate) fn break_connection(&mut self, one: MemberId, other: MemberId) {
         self.wires.snap(self.now, (one, other), &mut self.random);
     }
 
-    /// The process ends; the others see their connections with it end.
+    /// Ends the process; the others see their connections with it end.
     pub(crate) fn crash(&mut self, id: MemberId) {
         self.fail(id);
         for other in self.ids().into_iter().filter(|other| *other != id) {
@@ -47,7 +47,7 @@ impl Network {
         }
     }
 
-    /// The machine loses power: nobody hears anything.
+    /// Cuts the power of the machine: no other member hears of it.
     pub(crate) fn fail(&mut self, id: MemberId) {
         self.servers.get_mut(&id).expect("a member").state = State::Crashed;
         for other in self.ids().into_iter().filter(|other| *other != id) {
@@ -65,7 +65,7 @@ impl Network {
         }
     }
 
-    /// A paused member goes on, a crashed one starts again.
+    /// Resumes a paused member, and starts a crashed one again.
     pub(crate) fn resume(&mut self, id: MemberId) {
         let server = self.servers.get_mut(&id).expect("a member");
         let before = core::mem::replace(&mut server.state, State::Running);

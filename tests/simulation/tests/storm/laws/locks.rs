@@ -1,4 +1,4 @@
-//! What must hold of locks: one holder at a time, but for readers that share one.
+//! The laws of locks: one holder at a time, but for readers that share one.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
@@ -8,7 +8,7 @@ use election_tokio::{LockGuard, Token};
 use super::Laws;
 use crate::locks::{Lock, Want};
 
-/// What is known of all locks.
+/// The knowledge of all locks.
 #[derive(Debug, Default)]
 pub(super) struct LockBook {
     holders: Vec<Holder>,
@@ -29,7 +29,7 @@ struct Holder {
 }
 
 impl Laws {
-    /// A process is given a guard.
+    /// Notes that a process is given a guard.
     pub(crate) fn held(&self, process: usize, (lock, want): (Lock, Want), guard: &Arc<LockGuard>) {
         let token = guard.token();
         self.tell(|| format!("process {process} holds {lock:?}, to {want:?}: {token}"));
@@ -55,7 +55,8 @@ impl Laws {
         self.locks_are_held_in_turn();
     }
 
-    /// At any moment: no two are valid that exclude each other, and none that has ceased to be.
+    /// Checks, at any moment, that no two guards are valid that exclude each other, and none that
+    /// has ceased to be.
     pub(crate) fn locks_are_held_in_turn(&self) {
         let mut book = self.book();
         let mut valid: Vec<(Lock, Want, usize)> = Vec::new();
@@ -84,7 +85,7 @@ impl Laws {
         }
     }
 
-    /// How often each process has held each lock so far.
+    /// Returns how often each process has held each lock so far.
     pub(crate) fn times_held(&self) -> BTreeMap<(usize, Lock), u64> {
         self.book().locks.held.clone()
     }

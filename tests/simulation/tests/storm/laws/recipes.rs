@@ -1,5 +1,4 @@
-//! What must hold of barriers, queues and the counter: what processes are told of them, held against what
-//! the servers have committed.
+//! The laws of barriers, queues and the counter: the notices to processes, held against the committed state.
 
 use core::fmt;
 use std::collections::BTreeMap;
@@ -13,7 +12,7 @@ use super::Laws;
 /// How many have to enter the double barrier.
 pub(crate) const PARTICIPANTS: u32 = 2;
 
-/// What is known of the recipes.
+/// The knowledge of the recipes.
 pub(super) struct RecipeBook {
     books: Books,
     items: u32,
@@ -40,12 +39,12 @@ impl fmt::Debug for RecipeBook {
 }
 
 impl Laws {
-    /// After each step of a server.
+    /// Checks the recipes after each step of a server.
     pub(crate) fn recipes_show(&self, database: &Database) {
         self.with_recipes(|books| books.take_in(database));
     }
 
-    /// What is told of a recipe agrees with what is committed.
+    /// Checks that a recipe's notices agree with the committed state.
     pub(crate) fn with_recipes(&self, work: impl FnOnce(&mut Books) -> Result<(), Broken>) {
         let mut book = self.book();
         if let Err(law) = work(&mut book.recipes.books) {
@@ -53,55 +52,56 @@ impl Laws {
         }
     }
 
-    /// The state that is committed, and the number of the counter in it.
+    /// Returns the state that is committed, and the number of the counter in it.
     pub(crate) fn committed(&self) -> (Moment, i64) {
         let book = self.book();
         (book.recipes.books.now(), book.recipes.books.counter.value())
     }
 
-    /// An item that was never put.
+    /// Returns an item that was never put.
     pub(crate) fn next_item(&self) -> ItemId {
         let mut book = self.book();
         book.recipes.items += 1;
         ItemId(book.recipes.items)
     }
 
-    /// A change of the counter is on its way: it may be made, whatever becomes of the process.
+    /// Notes that a change of the counter is on its way: it may be made, even if the process ends.
     pub(crate) fn may_count(&self, op: CounterOp) {
         self.book().recipes.books.counter.in_doubt(op);
     }
 
-    /// A process has dropped a take: what that has taken is kept for the next one.
+    /// Notes that a process has dropped a take: the item that it has taken is kept for the next
+    /// one.
     pub(crate) fn take_is_dropped(&self, process: usize) {
         let mut book = self.book();
         *book.recipes.dropped.entry(process).or_default() += 1;
     }
 
-    /// A process is gone: what was kept is lost with it, and what was on its way.
+    /// Notes that a process is gone: the items that were kept, or on their way, are lost with it.
     pub(crate) fn takes_are_forgotten(&self, process: usize) {
         let mut book = self.book();
         let dropped = book.recipes.dropped.remove(&process).unwrap_or_default();
         book.recipes.untold += dropped + 1;
     }
 
-    /// A process has all that was kept for it.
+    /// Notes that a process has all that was kept for it.
     pub(crate) fn takes_are_told(&self, process: usize) {
         self.book().recipes.dropped.remove(&process);
     }
 
-    /// A process has done with one.
+    /// Notes that a process has done with one.
     pub(crate) fn used(&self, process: usize) {
         let mut book = self.book();
         book.tally.used += 1;
         *book.recipes.done.entry(process).or_default() += 1;
     }
 
-    /// How often each process has done with one so far.
+    /// Returns how often each process has done with one so far.
     pub(crate) fn times_used(&self) -> BTreeMap<usize, u64> {
         self.book().recipes.done.clone()
     }
 
-    /// In the end: nothing of a process is left, and everything is accounted for.
+    /// Checks, in the end, that nothing of a process is left, and that everything is accounted for.
     pub(crate) fn recipes_are_accounted_for(&self) {
         let mut book = self.book();
         let left = book.recipes.books.ephemerals();

@@ -13,13 +13,13 @@ use zk_simulation::ensemble::{Member, PeerOutput};
 
 use super::lines::{Peer, member_id};
 
-/// What a process is capable of.
+/// The condition of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Condition {
     Running,
     /// It does nothing, while its clock goes on and its input waits.
     Paused,
-    /// There is none.
+    /// No process runs.
     Down,
 }
 
@@ -43,9 +43,10 @@ macro_rules! either {
 pub(super) struct Host {
     server: Server,
     condition: Condition,
-    /// What carries each connection, to be told that there is something to send, or to be received.
+    /// The tasks that carry the connections: each hears when bytes wait to be sent, or to be
+    /// received.
     carriers: BTreeMap<ConnectionId, Arc<Notify>>,
-    /// What waits for the process to take a connection.
+    /// The tasks that wait for the process to take a connection.
     waiting: Vec<Arc<Notify>>,
     clock: Clock,
 }
@@ -67,7 +68,7 @@ impl Clock {
         Instant::since_origin(micros_of(micros / u128::from(RIGHT)))
     }
 
-    /// When the clock shows that, or a little later.
+    /// Returns the time at which the clock shows that, or a little later.
     fn when(self, at: Instant) -> time::Instant {
         let micros = at.elapsed().as_micros() * u128::from(RIGHT);
         // More than what rounding takes away: a timer that is early would be early for ever.
@@ -93,7 +94,7 @@ impl Host {
         self.condition == condition
     }
 
-    /// To be told when the condition changes.
+    /// Returns a notifier of changes of the condition.
     pub(super) fn wait(&mut self) -> Arc<Notify> {
         let waits = Arc::new(Notify::new());
         self.waiting.push(Arc::clone(&waits));
@@ -107,7 +108,7 @@ impl Host {
         self.waiting.drain(..).for_each(|waits| waits.notify_one());
     }
 
-    /// A connection, unless the server has too many.
+    /// Makes a connection, unless the server has too many.
     pub(super) fn open(&mut self) -> Option<(ConnectionId, Arc<Notify>)> {
         let (now, peer) = (self.clock.now(), SocketAddr::from((Ipv4Addr::LOCALHOST, 1)));
         let id = either!(self, server => server.open(now, peer)).ok()?;
@@ -123,7 +124,7 @@ impl Host {
         }
     }
 
-    /// What is to be sent. A connection of a process that is gone is over.
+    /// Takes the bytes to send. A connection of a process that is gone is over.
     pub(super) fn take(&mut self, id: ConnectionId) -> (BytesMut, Transmit) {
         let (now, mut bytes) = (self.clock.now(), BytesMut::new());
         if !self.carriers.contains_key(&id) {
@@ -147,7 +148,7 @@ impl Host {
         }
     }
 
-    /// All connections end, as if the network did it.
+    /// Ends all connections, as if the network did it.
     pub(super) fn drop_connections(&mut self) {
         for (id, carrier) in core::mem::take(&mut self.carriers) {
             either!(self, server => server.close(id));
@@ -155,7 +156,7 @@ impl Host {
         }
     }
 
-    /// The process is gone, and what it had not on disk.
+    /// Ends the process, which loses all that it had not on disk.
     pub(super) fn crash(&mut self) {
         self.drop_connections();
         self.turn(Condition::Down);
@@ -222,7 +223,7 @@ impl Host {
         either!(self, server => server.set_throttling(throttling));
     }
 
-    /// What the operator writes into the file that the process reads when it starts.
+    /// Writes the bound, as the operator, into the file that the process reads when it starts.
     pub(super) fn set_longest_timeout(&mut self, longest: Duration) {
         let bounds = super::SHORTEST_TIMEOUT..=longest;
         either!(self, server => server.set_session_timeouts(bounds));

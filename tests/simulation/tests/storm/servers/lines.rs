@@ -1,5 +1,5 @@
-//! What the members of an ensemble say to each other, on its way: in order, or lost with the
-//! connection that it was sent on. There is one connection between each two, made anew whenever it
+//! The messages between the members of an ensemble, on their way: in order, or lost with the
+//! connection that they were sent on. Each two members have one connection, made anew whenever it
 //! ends.
 
 use core::ops::Range;
@@ -9,11 +9,11 @@ use std::collections::{BTreeMap, VecDeque};
 use tokio::time::Instant;
 use zk_simulation::ensemble::{MemberId, PeerMessage};
 
-/// What most messages take, in microseconds.
+/// The time that most messages take, in microseconds.
 const USUAL: Range<u64> = 100..2_000;
-/// What one message in a hundred takes.
+/// The time that one message in a hundred takes.
 const BELATED: Range<u64> = 2_000..60_000;
-/// What messages take on a slow way.
+/// The time that messages take on a slow way.
 const SLOW: Range<u64> = 50_000..300_000;
 
 /// From one member to another, by their places.
@@ -23,10 +23,10 @@ pub(crate) struct Line {
     pub(crate) to: usize,
 }
 
-/// What a fault does to a line for as long as it lasts. Several may last at once.
+/// The effect of a fault on a line for as long as it lasts. Several may last at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Impairment {
-    /// Nothing arrives. What was sent arrives afterwards, if the connection still stands.
+    /// Nothing arrives. Held messages arrive afterwards, if the connection still stands.
     Held,
     Slow,
 }
@@ -46,8 +46,8 @@ pub(super) struct Lines {
 #[derive(Debug, Default)]
 struct State {
     queue: VecDeque<Sent>,
-    /// The connection that the sender writes to. Each end counts those that it knows of; what was
-    /// sent on an earlier one is lost.
+    /// The connection that the sender writes to. Each end counts those that it knows of; a message
+    /// that was sent on an earlier one is lost.
     generation: u64,
     held: u32,
     slow: u32,
@@ -66,7 +66,7 @@ impl Line {
     }
 }
 
-/// Members are numbered from 1.
+/// Returns the number of a member: they are numbered from 1.
 pub(super) fn member_id(place: usize) -> MemberId {
     MemberId(u8::try_from(place + 1).unwrap_or(u8::MAX))
 }
@@ -93,7 +93,7 @@ impl Lines {
         self.push(line, generation, Peer::Message(message));
     }
 
-    /// The sender ends its connection with the receiver.
+    /// Ends the sender's connection with the receiver.
     pub(super) fn reset(&mut self, line: Line) {
         let next = self.next_generation(line);
         self.change(line, |state| {
@@ -104,7 +104,7 @@ impl Lines {
         self.push(line, next, Peer::Reset);
     }
 
-    /// The connection between two members breaks: each hears of it, as soon as its line lets it.
+    /// Breaks the connection between two members: each hears of it, as soon as its line lets it.
     pub(super) fn lose(&mut self, line: Line) {
         let next = self.next_generation(line);
         for line in [line, line.back()] {
@@ -133,7 +133,7 @@ impl Lines {
         }
     }
 
-    /// The next that has arrived at one of the members that take it.
+    /// Takes the next message that has arrived at one of the members that take it.
     pub(super) fn arrived(&mut self, takes: impl Fn(usize) -> bool) -> Option<(Line, Peer)> {
         let now = Instant::now();
         loop {
@@ -156,7 +156,7 @@ impl Lines {
         }
     }
 
-    /// When the next arrives.
+    /// Returns the time at which the next message arrives.
     pub(super) fn next_at(&self, takes: impl Fn(usize) -> bool) -> Option<Instant> {
         let lines = self.lines.iter().filter(|(line, _)| takes(line.to));
         lines.filter_map(|(_, state)| state.due()).min()

@@ -62,12 +62,12 @@ impl Servers {
         servers
     }
 
-    /// How many there are.
+    /// Returns the number of servers.
     pub(crate) fn count(&self) -> usize {
         self.core().hosts.len()
     }
 
-    /// What a server is capable of; `None` if there is no such server.
+    /// Returns the condition of a server; `None` if there is no such server.
     pub(crate) fn condition(&self, place: usize) -> Option<Condition> {
         self.core().hosts.get(place).map(Host::condition)
     }
@@ -82,7 +82,7 @@ impl Servers {
         }
     }
 
-    /// A connection, and what tells that there is something to send.
+    /// Makes a connection; returns it, and the notifier of bytes to send.
     pub(crate) fn open(&self, place: usize) -> Option<(ConnectionId, Arc<Notify>)> {
         self.with(place, Host::open).flatten()
     }
@@ -91,7 +91,7 @@ impl Servers {
         self.with(place, |host| host.receive(id, bytes));
     }
 
-    /// What is to be sent.
+    /// Takes the bytes to send.
     pub(crate) fn take(&self, place: usize, id: ConnectionId) -> (BytesMut, Transmit) {
         let taken = self.with(place, |host| host.take(id));
         taken.unwrap_or_else(|| (BytesMut::new(), Transmit::Close))
@@ -105,7 +105,7 @@ impl Servers {
         self.with(place, Host::drop_connections);
     }
 
-    /// From one condition to another; whether it was in the former.
+    /// Turns a server from one condition to another; whether it was in the former.
     pub(crate) fn turn(&self, place: usize, from: Condition, to: Condition) -> bool {
         let mut core = self.core();
         let Some(host) = core.hosts.get_mut(place).filter(|host| host.is(from)) else {
@@ -127,7 +127,7 @@ impl Servers {
         true
     }
 
-    /// The one that leads, or believes that it does.
+    /// Returns the server that leads, or believes that it does.
     pub(crate) fn leader(&self) -> Option<usize> {
         let mut core = self.core();
         let mut hosts = core.hosts.iter_mut();
@@ -147,7 +147,7 @@ impl Servers {
         self.timer.notify_one();
     }
 
-    /// The connection between two members breaks.
+    /// Breaks the connection between two members.
     pub(crate) fn lose(&self, line: Line) {
         self.core().lines.lose(line);
         self.timer.notify_one();
@@ -161,7 +161,7 @@ impl Servers {
         self.with(place, |host| host.set_longest_timeout(longest));
     }
 
-    /// Everything that was broken works again.
+    /// Mends everything that was broken.
     pub(crate) fn heal(&self) {
         self.core().lines.repair_all();
         for place in 0..self.count() {
@@ -173,7 +173,7 @@ impl Servers {
         self.timer.notify_one();
     }
 
-    /// What the server shows that has seen most.
+    /// Reads from the server that has seen most.
     pub(crate) fn show<T>(&self, read: impl FnOnce(&Database) -> T) -> Option<T> {
         let core = self.core();
         let newest = core.hosts.iter().max_by_key(|host| host.database().last_zxid());
@@ -193,7 +193,7 @@ impl Servers {
         self.show(children).unwrap_or_default()
     }
 
-    /// How far each server is.
+    /// Returns the last transaction of each server.
     pub(crate) fn zxids(&self) -> Vec<Zxid> {
         self.core().hosts.iter().map(|host| host.database().last_zxid()).collect()
     }
@@ -257,7 +257,7 @@ impl Core {
         }
     }
 
-    /// After each step of a server.
+    /// Carries a server's messages after its step, and checks the laws.
     fn settle(&mut self, place: usize) {
         let Some(host) = self.hosts.get_mut(place) else {
             return;

@@ -58,7 +58,7 @@ fn pass(pair: &mut Pair, turn: usize) -> TestResult {
         Fate::CutOff => pair.peer_ends_or_is_stuck(theirs)?,
         Fate::Killed(Side::Peer) => {}
     }
-    // What is not set holds none back.
+    // A barrier that is not set holds no participant back.
     pair.ours.run(&format!("barrier wait {PATH}"))?;
     pair.peer.run(&format!("barrier wait {PATH}")).map(drop)
 }

@@ -8,7 +8,7 @@ use zk_test_kit::server::ServerKind;
 use super::pair::{Fate, Pair, Side, wanted_turns};
 use crate::programs::Library;
 
-/// What is added by each in a turn.
+/// The sum that each adds in a turn.
 const ADDED: usize = 10;
 
 pub(crate) fn counters(server: ServerKind, library: Library) -> TestResult {
@@ -30,7 +30,8 @@ pub(crate) fn counters(server: ServerKind, library: Library) -> TestResult {
     a_counter_in_another_format_is_refused(pair)
 }
 
-/// Both count, and one may be killed, or both be cut off: how many changes were made, and not told of.
+/// Lets both count, where one may be killed, or both be cut off; returns how many changes were made, and not
+/// reported.
 fn count(
     pair: &mut Pair,
     recipe: &str,

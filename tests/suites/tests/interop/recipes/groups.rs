@@ -23,7 +23,7 @@ struct Group {
     recipe: Recipe,
     watch: Order,
     members: Vec<Member>,
-    /// What it was, since ours watches.
+    /// The views of the group, since ours watches.
     history: Vec<String>,
     written: usize,
 }
@@ -83,7 +83,7 @@ impl Recipe {
         format!("{recipe} {verb} /{recipe} {rest}").trim_end().to_owned()
     }
 
-    /// These members, as participants tell of them.
+    /// Returns these members, as participants print them.
     fn text<'a>(self, members: impl Iterator<Item = &'a Member>) -> String {
         let tell = |member: &Member| match self {
             Self::Group => format!("{}={}", member.name(), member.data),
@@ -187,7 +187,8 @@ impl Group {
         self.is_seen(pair)
     }
 
-    /// The one that was killed is a member until its session is over; then another one joins.
+    /// Waits until the killed one is missed: it is a member until its session is over; then another
+    /// one joins.
     fn is_missed(&mut self, pair: &mut Pair, killed: Side, at: Instant) -> TestResult {
         self.members.retain(|member| member.side != killed);
         self.happens();
@@ -274,7 +275,7 @@ impl Group {
         }
     }
 
-    /// Each view of ours was true at one moment, and they come in order.
+    /// Asserts that each view of ours was true at one moment, and that they come in order.
     fn views_are_what_it_was(&self, pair: &mut Pair) {
         let views = pair.ours.items(self.watch);
         let mut moments = self.history.iter();

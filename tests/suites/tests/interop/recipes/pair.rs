@@ -29,7 +29,7 @@ pub(super) struct Pair {
     pub(super) killed: usize,
     /// Peers that did not survive the loss of a connection.
     pub(super) stuck: usize,
-    /// Those that went on too early by that.
+    /// The participants that went on too early by that.
     pub(super) early: usize,
 }
 
@@ -40,7 +40,7 @@ pub(super) enum Side {
     Peer,
 }
 
-/// What befalls a participant in a turn.
+/// The fate of a participant in a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
     Spared,
@@ -49,7 +49,7 @@ pub(super) enum Fate {
     CutOff,
 }
 
-/// The turns that a recipe goes on for. Ten are all that there are; in CI's form each server has half.
+/// Returns the turns that a recipe goes on for. Ten are all; in CI's form each server has half.
 pub(super) fn wanted_turns(server: ServerKind) -> Result<Range<usize>, TestFailure> {
     Ok(match (turns_asked_for()?, server) {
         (Some(turns), _) => 0..turns,
@@ -59,7 +59,7 @@ pub(super) fn wanted_turns(server: ServerKind) -> Result<Range<usize>, TestFailu
 }
 
 impl Side {
-    /// Both take either role in turn.
+    /// Returns the roles of a turn: both take either role in turn.
     pub(super) const fn of_turn(turn: usize) -> Self {
         if turn.is_multiple_of(2) { Self::Ours } else { Self::Peer }
     }
@@ -73,7 +73,8 @@ impl Side {
 }
 
 impl Fate {
-    /// Of five turns, one kills either, and one costs both their connection.
+    /// Returns the fate in a turn: of five turns, one kills either, and one costs both their
+    /// connection.
     pub(super) const fn of_turn(turn: usize) -> Self {
         match turn % 5 {
             1 => Self::Killed(Side::Peer),
@@ -115,7 +116,7 @@ impl Pair {
         Ok(())
     }
 
-    /// Both lose their connection.
+    /// Cuts both off from the server.
     pub(super) fn cut_off(&self) {
         self.proxy.cut();
     }

@@ -24,7 +24,7 @@ pub(super) struct Participant {
     progress: BTreeMap<usize, Progress>,
 }
 
-/// What was heard of an order.
+/// The answers to an order so far.
 #[derive(Clone, Debug, Default)]
 struct Progress {
     order: String,
@@ -54,7 +54,7 @@ impl Participant {
     ) -> Result<Self, TestFailure> {
         let timeout = session_timeout.as_millis().to_string();
         let mut command = library.command(&[servers, &timeout])?;
-        // What it logs is of use where a test fails, and too much elsewhere.
+        // Its logs are of use where a test fails, and too much elsewhere.
         let mut child =
             command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
         let piped = || io::Error::from(io::ErrorKind::BrokenPipe);
@@ -126,7 +126,8 @@ impl Participant {
         }
     }
 
-    /// An order is not carried out for a while: what it waits for has not happened.
+    /// Asserts that an order is not carried out for a while: the event that it waits for has not
+    /// come.
     pub(super) fn waits(&mut self, order: Order, span: Duration) -> Result<(), TestFailure> {
         let until = Instant::now() + span;
         while self.progress_of(order).end.is_none() && self.hear(until) {}
@@ -172,12 +173,12 @@ impl Participant {
         }
     }
 
-    /// The items that an order has given so far.
+    /// Returns the items that an order has given so far.
     pub(super) fn items(&mut self, order: Order) -> Vec<String> {
         self.progress_of(order).items.clone()
     }
 
-    /// Kills it (`SIGKILL`). What it said before is still heard.
+    /// Kills it (`SIGKILL`). Its earlier lines are still heard.
     pub(super) fn kill(&mut self) -> io::Result<()> {
         self.child.kill()?;
         self.child.wait()?;
@@ -215,7 +216,7 @@ impl Participant {
 
 impl Drop for Participant {
     fn drop(&mut self) {
-        // It may have ended; what matters is that it does not live on.
+        // It may have ended already; it must not live on.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

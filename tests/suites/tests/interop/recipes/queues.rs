@@ -8,7 +8,7 @@ use zk_test_kit::server::ServerKind;
 use super::pair::{Fate, Pair, QUIET, Side, wanted_turns};
 use crate::programs::Library;
 
-/// What is put by each in a turn.
+/// The items that each puts in a turn.
 const ITEMS: usize = 20;
 
 /// How a queue is called here and there.
@@ -26,7 +26,7 @@ const CURATOR: [Recipes; 2] = [
 
 const KAZOO: [Recipes; 1] = [Recipes { ours: "kazoo", peer: "queue", path: "/kazoo" }];
 
-/// What has become of the items.
+/// The fate of the items.
 #[derive(Debug, Default)]
 struct Counts {
     taken: usize,
@@ -89,7 +89,7 @@ fn put_and_take(pair: &mut Pair, recipes: Recipes, turn: usize, counts: &mut Cou
     pair.ours.end(rest)?;
     taken.extend(pair.ours.items(rest));
 
-    // What ours may have taken, and says so: theirs has, then, or ours.
+    // Items that ours may have taken, and says so: theirs has, then, or ours.
     let unknown: Vec<String> = taken
         .extract_if(.., |item| item.starts_with('?'))
         .map(|item| item.trim_start_matches('?').to_owned())
@@ -109,7 +109,7 @@ fn put_and_take(pair: &mut Pair, recipes: Recipes, turn: usize, counts: &mut Cou
     Ok(())
 }
 
-/// Both at once, and one of them is killed: the items that they have told of.
+/// Lets both work at once, and may kill one of them; returns the items that they have printed.
 fn both(
     pair: &mut Pair,
     recipes: Recipes,
