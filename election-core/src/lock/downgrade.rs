@@ -68,9 +68,7 @@ impl Lock {
     /// Returns the znode that heartbeats check meanwhile. While it is unknown which of the two
     /// exists, this is the lock's node, so that no heartbeat is refused because of the exchange.
     pub(super) fn heartbeat_of_exchange(&self) -> Option<Znode<'_>> {
-        let Some(Exchange { reader, step, .. }) = self.exchange.present() else {
-            return None;
-        };
+        let Exchange { reader, step, .. } = self.exchange.present()?;
         match (self.contender.hold(), step) {
             (Hold::None, _) => None,
             (_, Step::Verify) => Some(Znode::Child(reader.into())),

@@ -10,19 +10,6 @@ use super::server::{Name, Tree, Znode};
 use super::step::{Budget, NO_FAULTS};
 use super::world::World;
 
-const NO_FAULTS: Budget = Budget {
-    losses: 0,
-    expiries: 0,
-    crashes: 0,
-    withdrawals: 0,
-    deadlines: 0,
-    deletions: 0,
-    lost_watches: 0,
-    looks: 0,
-    throttles: 0,
-    prohibitions: 0,
-};
-
 const fn of(participants: u32) -> DoubleBarrierOptions {
     let Some(participants) = NonZeroU32::new(participants) else { panic!("one at least") };
     DoubleBarrierOptions { participants, when_under_way: WhenUnderWay::Wait }

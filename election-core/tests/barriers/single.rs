@@ -8,19 +8,6 @@ use super::server::{Name, Tree, Znode};
 use super::step::{Budget, NO_FAULTS};
 use super::world::World;
 
-const NO_FAULTS: Budget = Budget {
-    losses: 0,
-    expiries: 0,
-    crashes: 0,
-    withdrawals: 0,
-    deadlines: 0,
-    deletions: 0,
-    lost_watches: 0,
-    looks: 0,
-    throttles: 0,
-    prohibitions: 0,
-};
-
 fn set(token: i64) -> Tree {
     Tree::from([(Name::Node, Znode { token: Token::new(token), version: 0, owner: None })])
 }

@@ -31,6 +31,7 @@ pub const NO_FAULTS: Budget = Budget {
     lost_watches: 0,
     looks: 0,
     throttles: 0,
+    prohibitions: 0,
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

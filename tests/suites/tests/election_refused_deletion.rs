@@ -3,7 +3,7 @@
 
 use core::time::Duration;
 
-use election_tokio::{Acls, Client, CreateMode, Nomination, Version, acl::Permissions};
+use election_tokio::{Acls, Client, CreateMode, Version, acl::Permissions};
 use zk_test_kit::election::{Arena, ELECTION, LASTING, leads, soon};
 use zk_test_kit::failure::{TestFailure, TestResult};
 use zk_test_kit::on_both_servers;
@@ -40,10 +40,6 @@ impl Ground {
         Ok(builder.look_interval(LOOK).connect_timeout(SOON).connect().await?)
     }
 
-    async fn nominee(&self, client: &Client) -> Result<Nomination, TestFailure> {
-        Ok(client.election(ELECTION).nominate()?)
-    }
-
     async fn forbid_deletions(&self) -> TestResult {
         let list = Acls::creator_all().world(Permissions::READ | Permissions::CREATE);
         Ok(self.owner.set_acl(ELECTION, &list, Version::ANY).await.map(drop)?)
@@ -64,9 +60,9 @@ async fn a_leader_that_may_not_delete_when_it_resigns_owes_the_deletion(
 ) -> TestResult {
     let ground = Ground::new(server).await?;
     let (first, second) = (ground.client().await?, ground.client().await?);
-    let mut leader = ground.nominee(&first).await?;
+    let mut leader = first.election(ELECTION).nominate()?;
     let leadership = leads(&mut leader).await?;
-    let mut heir = ground.nominee(&second).await?;
+    let mut heir = second.election(ELECTION).nominate()?;
     ground.arena.wait_for_children(2).await?;
     ground.forbid_deletions().await?;
     let resigned = soon("it hears of the refusal", leadership.resign()).await?;
@@ -83,9 +79,9 @@ async fn a_dropped_nomination_that_may_not_delete_owes_the_deletion(
 ) -> TestResult {
     let ground = Ground::new(server).await?;
     let (first, second) = (ground.client().await?, ground.client().await?);
-    let mut leader = ground.nominee(&first).await?;
+    let mut leader = first.election(ELECTION).nominate()?;
     leads(&mut leader).await?;
-    let mut heir = ground.nominee(&second).await?;
+    let mut heir = second.election(ELECTION).nominate()?;
     ground.arena.wait_for_children(2).await?;
     ground.forbid_deletions().await?;
     drop(leader);
