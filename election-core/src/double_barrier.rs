@@ -28,7 +28,7 @@ use crate::ticket::Ticket;
 
 use member::MemberName;
 use request::Request;
-use stage::{Answer, Entering, Gathering, Leaving, Next, OwnWatch, Stage, Step};
+use stage::{Answer, Debt, Entering, Gathering, Leaving, Next, OwnWatch, Stage, Step};
 
 pub use options::{DoubleBarrierOptions, WhenUnderWay};
 pub use told::{DoubleBarrierEnd, DoubleBarrierNotice, DoubleBarrierState};
@@ -39,6 +39,9 @@ pub use told::{DoubleBarrierEnd, DoubleBarrierNotice, DoubleBarrierState};
 /// returns. [`withdraw`](Recipe::withdraw) makes a participant that is inside leave, and ends once
 /// all others have left, too, or are gone; before that, it gives up. [`Event::Deadline`] makes a
 /// participant that enters give up, and one that leaves stop waiting for the others.
+///
+/// If the server refuses to delete its entry, it ends, and deletes the entry as soon as the server
+/// permits that.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct DoubleBarrier {
     entry: MemberName,
@@ -65,7 +68,7 @@ impl DoubleBarrier {
             Stage::Gathering(_) => DoubleBarrierState::Gathering,
             Stage::Inside(_) => DoubleBarrierState::Inside,
             Stage::Leaving(_) => DoubleBarrierState::Leaving,
-            Stage::Ended(end) => DoubleBarrierState::Ended(*end),
+            Stage::Owing { end, .. } | Stage::Ended(end) => DoubleBarrierState::Ended(*end),
         }
     }
 
@@ -85,7 +88,9 @@ impl DoubleBarrier {
             Next::Become(stage, notice) => {
                 self.become_(stage);
                 match (&self.stage, notice) {
-                    (Stage::Ended(end), None) => Some(DoubleBarrierNotice::Ended(*end)),
+                    (Stage::Owing { end, .. } | Stage::Ended(end), None) => {
+                        Some(DoubleBarrierNotice::Ended(*end))
+                    }
                     (_, notice) => notice,
                 }
             }
@@ -110,6 +115,10 @@ impl DoubleBarrier {
             }
             Stage::Inside(own) => gathering::own_answered(ticket, result, line.session(), own),
             Stage::Leaving(leaving) => leaving.answered((ticket, request), result, entry),
+            Stage::Owing { end, .. } => {
+                *stage = Debt::answered(result, *end);
+                Next::Stay(None)
+            }
             Stage::Ended(_) => Next::Stay(None),
         };
         self.follow(next)
@@ -121,7 +130,7 @@ impl DoubleBarrier {
             Stage::Gathering(gathering) => gathering.changed(ticket, change),
             Stage::Inside(own) => gathering::own_changed(ticket, change, own),
             Stage::Leaving(leaving) => leaving.changed(ticket, change),
-            Stage::Ended(_) => Next::Stay(None),
+            Stage::Owing { .. } | Stage::Ended(_) => Next::Stay(None),
         };
         self.follow(next)
     }
@@ -141,6 +150,7 @@ impl DoubleBarrier {
             Stage::Gathering(gathering) => *gathering = Gathering::NEW,
             Stage::Inside(own) => *own = OwnWatch::Due,
             Stage::Leaving(leaving) => leaving.look_again(),
+            Stage::Owing { debt, .. } => *debt = Debt::Due,
             Stage::Ended(_) => {}
         }
     }
@@ -159,6 +169,11 @@ impl DoubleBarrier {
             }
             Stage::Inside(_) => Next::Become(Stage::Ended(lost), None),
             Stage::Leaving(leaving) => leaving.session_lost(),
+            Stage::Owing { end, .. } => {
+                let over = Stage::Ended(*end);
+                self.become_(over);
+                return None;
+            }
             Stage::Ended(_) => Next::Stay(None),
         };
         self.follow(next)
@@ -171,6 +186,7 @@ impl DoubleBarrier {
             Stage::Gathering(gathering) => gathering.look(),
             Stage::Inside(own) => *own = OwnWatch::Due,
             Stage::Leaving(leaving) => leaving.look_again(),
+            Stage::Owing { debt, .. } => *debt = Debt::Due,
             Stage::Ended(_) => {}
         }
     }
@@ -201,6 +217,7 @@ impl DoubleBarrier {
             Stage::Inside(OwnWatch::Due) => Some(Request::WatchEntry),
             Stage::Inside(OwnWatch::Armed { .. }) | Stage::Ended(_) => None,
             Stage::Leaving(leaving) => leaving.request(),
+            Stage::Owing { debt, .. } => debt.request(),
         }
     }
 
@@ -270,6 +287,7 @@ impl Recipe for DoubleBarrier {
         match self.stage {
             Stage::Entering(_) | Stage::Gathering(_) | Stage::Inside(_) => Phase::Standing,
             Stage::Leaving(_) => Phase::Leaving,
+            Stage::Owing { .. } => Phase::CleaningUp,
             Stage::Ended(_) => Phase::Over,
         }
     }
@@ -286,7 +304,7 @@ impl Recipe for DoubleBarrier {
                 Stage::Gathering(gathering) => gathering.awaits_change(ticket),
                 Stage::Inside(own) => own.is(ticket),
                 Stage::Leaving(leaving) => leaving.awaits_change(ticket),
-                Stage::Ended(_) => false,
+                Stage::Owing { .. } | Stage::Ended(_) => false,
             }
     }
 

@@ -10,6 +10,8 @@ mod leaving;
 mod options;
 mod request;
 mod stage;
+#[cfg(test)]
+mod tests;
 mod told;
 
 use crate::command::{
@@ -24,7 +26,9 @@ use crate::ticket::Ticket;
 
 use joining::Joiner;
 use request::Request;
-use stage::{Former, Join, Joining, Leave, Leaving, OwnWatch, Shown, Stage, Standing, Trace};
+use stage::{
+    Debt, Former, Join, Joining, Leave, Leaving, OwnWatch, Seen, Shown, Stage, Standing, Trace,
+};
 
 pub use options::{MemberOptions, NameOrigin, WhenEvicted, WhenTaken};
 pub use told::{MemberEnd, MemberFailure, MemberNotice, MemberState, NameOwner};
@@ -34,6 +38,9 @@ pub use told::{MemberEnd, MemberFailure, MemberNotice, MemberState, NameOwner};
 /// Feed each event to [`handle_event`](Recipe::handle_event) and execute the command that it
 /// returns. It leaves by [`withdraw`](Recipe::withdraw). `N` is its name, `D` its data. After
 /// [`set_data`](Self::set_data), feed [`Event::Deadline`]; the znode is then written.
+///
+/// If the server refuses to delete its znode, it ends, and deletes the znode as soon as the server
+/// permits that.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Member<N, D> {
     name: N,
@@ -59,7 +66,7 @@ impl<N, D> Member<N, D> {
             Stage::Waiting { owner, .. } => MemberState::Waiting(owner),
             Stage::Standing(Standing { token, .. }) => MemberState::Joined(token),
             Stage::Leaving(_) => MemberState::Leaving,
-            Stage::Ended(end) => MemberState::Ended(end),
+            Stage::Owing { end, .. } | Stage::Ended(end) => MemberState::Ended(end),
         }
     }
 
@@ -112,9 +119,14 @@ impl<N, D> Member<N, D> {
                 let leaver = (self.options.name, self.line.session());
                 self.stage = leaving.answered(request, result, leaver);
                 match self.stage {
-                    Stage::Ended(end) => Some(MemberNotice::Ended(end)),
+                    Stage::Owing { end, .. } | Stage::Ended(end) => Some(MemberNotice::Ended(end)),
                     _ => None,
                 }
+            }
+            Stage::Owing { debt, end } => {
+                let leaver = (self.options.name, self.line.session());
+                self.stage = debt.answered(end, (request, result), leaver);
+                None
             }
             Stage::Waiting { .. } | Stage::Ended(_) => None,
         }
@@ -218,6 +230,7 @@ impl<N, D> Member<N, D> {
             }
             Stage::Standing(standing) => standing.own = OwnWatch::Due,
             Stage::Leaving(leaving) => leaving.step = Leave::Barrier,
+            Stage::Owing { debt, .. } => debt.link_lost(),
             Stage::Ended(_) => {}
         }
     }
@@ -238,6 +251,10 @@ impl<N, D> Member<N, D> {
                 self.end(MemberEnd::Left(Departure::WithSession))
             }
             Stage::Leaving(Leaving { end, .. }) => self.end(end),
+            Stage::Owing { end, .. } => {
+                self.become_(Stage::Ended(end));
+                None
+            }
             Stage::Ended(_) => None,
         }
     }
@@ -258,6 +275,7 @@ impl<N, D> Member<N, D> {
             {
                 leaving.step = Leave::Barrier;
             }
+            Stage::Owing { debt, .. } => debt.look(),
             Stage::Joining(_) | Stage::Leaving(_) | Stage::Ended(_) => {}
         }
     }
@@ -282,10 +300,10 @@ impl<N, D> Member<N, D> {
             Stage::Standing(_) if in_flight == Some(Request::Write) => {
                 Leaving::withdrawn(Leave::Barrier, deleted)
             }
-            Stage::Standing(Standing { version, .. }) => {
-                Leaving::withdrawn(Leave::Delete(version), deleted)
+            Stage::Standing(Standing { token, version, .. }) => {
+                Leaving::withdrawn(Leave::Delete(Seen { token, version }), deleted)
             }
-            Stage::Leaving(_) | Stage::Ended(_) => return None,
+            Stage::Leaving(_) | Stage::Owing { .. } | Stage::Ended(_) => return None,
         };
         self.become_(Stage::Leaving(leaving));
         None
@@ -302,6 +320,7 @@ impl<N, D> Member<N, D> {
                 Leave::Look => Some(Request::Look),
                 Leave::Delete(_) => Some(Request::Delete),
             },
+            Stage::Owing { debt, .. } => debt.request(),
             Stage::Standing(_) | Stage::Waiting { .. } | Stage::Ended(_) => None,
         }
     }
@@ -315,7 +334,8 @@ impl<N: AsRef<str>, D: AsRef<[u8]>> Member<N, D> {
             (_, NameOrigin::Random) => ExpectedVersion::Any,
             (
                 Stage::Standing(Standing { version, .. })
-                | Stage::Leaving(Leaving { step: Leave::Delete(version), .. }),
+                | Stage::Leaving(Leaving { step: Leave::Delete(Seen { version, .. }), .. })
+                | Stage::Owing { debt: Debt::Delete(Seen { version, .. }), .. },
                 _,
             ) => ExpectedVersion::Exactly(*version),
             _ => ExpectedVersion::Any,
@@ -328,7 +348,7 @@ impl<N: AsRef<str>, D: AsRef<[u8]>> Member<N, D> {
             Request::CreateNode => Op::CreateNode,
             Request::Look => {
                 let watch = match self.stage {
-                    Stage::Leaving(_) => Watch::None,
+                    Stage::Leaving(_) | Stage::Owing { .. } => Watch::None,
                     _ => Watch::Other,
                 };
                 Op::Exists { znode, watch }
@@ -416,6 +436,7 @@ impl<N: AsRef<str>, D: AsRef<[u8]>> Recipe for Member<N, D> {
         match self.stage {
             Stage::Joining(_) | Stage::Waiting { .. } | Stage::Standing(_) => Phase::Standing,
             Stage::Leaving(_) => Phase::Leaving,
+            Stage::Owing { .. } => Phase::CleaningUp,
             Stage::Ended(_) => Phase::Over,
         }
     }
@@ -424,13 +445,15 @@ impl<N: AsRef<str>, D: AsRef<[u8]>> Recipe for Member<N, D> {
         let is_in_flight = matches!(
             (self.line.in_flight(), &self.stage),
             (Some((sent, Request::Look | Request::WatchOwn)), stage)
-                if sent == ticket && !matches!(stage, Stage::Leaving(_))
+                if sent == ticket && !matches!(stage, Stage::Leaving(_) | Stage::Owing { .. })
         );
         is_in_flight
             || match self.stage {
                 Stage::Standing(standing) => standing.own.is(ticket),
                 Stage::Waiting { watch, .. } => watch == ticket,
-                Stage::Joining(_) | Stage::Leaving(_) | Stage::Ended(_) => false,
+                Stage::Joining(_) | Stage::Leaving(_) | Stage::Owing { .. } | Stage::Ended(_) => {
+                    false
+                }
             }
     }
 

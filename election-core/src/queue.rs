@@ -3,6 +3,7 @@
 mod format;
 mod listing;
 mod machine;
+mod owing;
 mod sibling;
 mod stage;
 #[cfg(test)]
@@ -37,7 +38,8 @@ use window::Origin;
 /// is a child of the item, for which a server refuses every taker's deletion of the item. The other
 /// is a child of the queue's node, which shows takers the claimed items, and wakes them.
 /// [`Taker::finish`] deletes all three in one transaction; `withdraw` gives the item back, and so
-/// does the end of the session.
+/// does the end of the session. If the server refuses to delete a claim, the taker ends, and deletes
+/// it as soon as the server permits that.
 ///
 /// It fails if a list, or the data of an item, shows items of [another queue](SiblingQueue).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -226,6 +228,7 @@ impl<D: for<'a> From<&'a [u8]>, const N: usize> Recipe for Taker<D, N> {
     fn phase(&self) -> Phase {
         match (&self.stage, self.will) {
             (Stage::Over, _) => Phase::Over,
+            (Stage::Owing(_), _) => Phase::CleaningUp,
             (Stage::GivingBack(_) | Stage::Finishing(_) | Stage::Settling(_), _)
             | (_, Will::Leave) => Phase::Leaving,
             _ => Phase::Standing,

@@ -4,8 +4,8 @@
 use super::member::{MemberName, Members, Range};
 use super::request::Request;
 use super::stage::{
-    Answer, BAD_VERSION, Entry, Leaving, Next, Others, Patience, Ready, ReadyWatch, Sight, Stage,
-    failure, others_watched,
+    Answer, BAD_VERSION, Debt, Entry, Leaving, Next, Others, Patience, Ready, ReadyWatch, Sight,
+    Stage, failure, others_watched,
 };
 use super::told::DoubleBarrierEnd;
 use crate::barrier::NO_NODE;
@@ -184,16 +184,35 @@ impl Leaving {
     }
 
     /// Makes the participant fail. It first deletes its entry, for which the others would wait as long
-    /// as this client lives; an entry that cannot be deleted goes with the session.
+    /// as this client lives. If that is refused, it owes the deletion.
     fn fail<R>(&self, request: Request, result: &Result<R, Failure>) -> Next {
         let end = DoubleBarrierEnd::Failed(failure(result));
         Next::Become(
             match (request, self.entry) {
-                (Request::DeleteEntry, _) | (_, Entry::Gone) => Stage::Ended(end),
+                (Request::DeleteEntry, _) => Stage::Owing { debt: Debt::Refused, end },
+                (_, Entry::Gone) => Stage::Ended(end),
                 (_, Entry::Stands | Entry::Goes) => Stage::Leaving(Self::giving_up(end)),
             },
             None,
         )
+    }
+}
+
+impl Debt {
+    pub(super) const fn request(self) -> Option<Request> {
+        match self {
+            Self::Due => Some(Request::DeleteEntry),
+            Self::Refused => None,
+        }
+    }
+
+    /// Returns the stage after the answer to the deletion. The name of the entry is this
+    /// participant's alone.
+    pub(super) const fn answered(result: Answer<'_, '_>, end: DoubleBarrierEnd) -> Stage {
+        match result {
+            Ok(Reply::Deleted) | Err(Failure::NoNode) => Stage::Ended(end),
+            _ => Stage::Owing { debt: Self::Refused, end },
+        }
     }
 }
 

@@ -20,7 +20,7 @@ impl DoubleBarrier {
             Stage::Entering(entering) => entering.subject(),
             Stage::Gathering(gathering) => (None, gathering.generation),
             Stage::Leaving(leaving) => leaving.subject(),
-            Stage::Inside(_) | Stage::Ended(_) => (None, None),
+            Stage::Inside(_) | Stage::Owing { .. } | Stage::Ended(_) => (None, None),
         }
     }
 

@@ -20,7 +20,21 @@ pub(super) enum Stage {
     /// Enough participants have entered.
     Inside(OwnWatch),
     Leaving(Leaving),
+    /// The participant has told its end, and a server refused to delete its entry, for which the
+    /// others wait.
+    Owing {
+        debt: Debt,
+        end: DoubleBarrierEnd,
+    },
     Ended(DoubleBarrierEnd),
+}
+
+/// Whether the deletion of the entry that is owed may be asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Debt {
+    Due,
+    /// A server refused it. It is due again with the next look, or on the next connection.
+    Refused,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

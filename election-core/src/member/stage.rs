@@ -16,6 +16,11 @@ pub(super) enum Stage {
     },
     Standing(Standing),
     Leaving(Leaving),
+    /// It has told its end, and a server refused to remove its znode.
+    Owing {
+        debt: Debt,
+        end: MemberEnd,
+    },
     Ended(MemberEnd),
 }
 
@@ -77,7 +82,34 @@ pub(super) enum Leave {
     Barrier,
     Look,
     /// The member deletes its own znode with this version.
-    Delete(Version),
+    Delete(Seen),
+}
+
+/// The next step to remove the znode after the end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Debt {
+    /// A server refused the last step. The first one is due with the next look, or on the next
+    /// connection.
+    Refused(Left),
+    Barrier(Left),
+    Look(Left),
+    Delete(Seen),
+}
+
+/// The znode that a member may have left behind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Left {
+    Unseen,
+    /// Another znode, and this one once it was written to, may be that of the client's next member
+    /// of the same name.
+    Seen(Seen),
+}
+
+/// A znode, as it was seen last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Seen {
+    pub(super) token: Token,
+    pub(super) version: Version,
 }
 
 /// The state of the znode's data, compared with the data that was set last.
@@ -121,6 +153,12 @@ impl Joining {
 impl Standing {
     pub(super) const fn seen(stat: Stat, own: OwnWatch) -> Self {
         Self { token: stat.token, version: stat.version, own }
+    }
+}
+
+impl From<Stat> for Seen {
+    fn from(Stat { token, version, .. }: Stat) -> Self {
+        Self { token, version }
     }
 }
 

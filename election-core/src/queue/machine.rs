@@ -12,7 +12,7 @@ use super::stage::{
 use super::window::Extent;
 use super::{
     Competition, Item, Known, Link, Lists, Purpose, Taker, TakerEnd, TakerFailure, TakerNotice,
-    Target, WhenEmpty, Will,
+    Target, WhenEmpty, Will, owing,
 };
 use crate::command::{Command, Output, Watch};
 use crate::event::{Event, Failure, Reply};
@@ -50,6 +50,7 @@ impl<D: for<'a> From<&'a [u8]>, const N: usize> Taker<D, N> {
                     self.watch = None;
                     self.wake(Lists::Some);
                 }
+                self.debt_is_due();
                 None
             }
             Event::Reply { .. } | Event::Changed { .. } | Event::LeaseLapsed | Event::Deadline => {
@@ -71,6 +72,7 @@ impl<D: for<'a> From<&'a [u8]>, const N: usize> Taker<D, N> {
         }
         let told = if is_another { self.expired() } else { None };
         (self.session, self.link) = (Some(session), Link::Idle);
+        self.debt_is_due();
         told
     }
 
@@ -107,6 +109,10 @@ impl<D: for<'a> From<&'a [u8]>, const N: usize> Taker<D, N> {
                 None
             }
             (Stage::GivingBack(parting), _) => self.end(parting.end()),
+            (Stage::Owing(_), _) => {
+                self.stage = Stage::Over;
+                None
+            }
             _ => None,
         }
     }
@@ -138,13 +144,13 @@ impl<D: for<'a> From<&'a [u8]>, const N: usize> Taker<D, N> {
                 Ok(_) => self.end(TakerEnd::Withdrawn),
                 Err(_) => self.unknown(data),
             },
-            Stage::Claiming(_) => self.claimed(result),
+            Stage::Claiming(earlier) => self.claimed(earlier, result),
             Stage::ReadingClaimed => self.read_claimed(result),
-            Stage::GivingBack(parting) => match result {
-                // Or it was gone.
-                Ok(_) | Err(Failure::Aborted { code: NO_NODE, .. }) => self.end(parting.end()),
-                result => self.refused(&result),
-            },
+            Stage::GivingBack(parting) => self.given_back(parting, &result),
+            Stage::Owing(_) => {
+                self.stage = owing::after(&result);
+                None
+            }
             Stage::Finishing(earlier) => self.finished(earlier, result),
             Stage::Settling(session) => match (result, session) {
                 (Ok(_), _) => self.end(TakerEnd::ClaimLost),
@@ -207,7 +213,7 @@ impl<D: for<'a> From<&'a [u8]>, const N: usize> Taker<D, N> {
         }
     }
 
-    fn claimed(&mut self, result: Result<Reply<'_>, Failure>) -> Told<D> {
+    fn claimed(&mut self, earlier: Earlier, result: Result<Reply<'_>, Failure>) -> Told<D> {
         match result {
             // The name of the own child is of this taker and this session: it was created before.
             Ok(Reply::Committed(_)) | Err(Failure::Aborted { part: 0, code: NODE_EXISTS }) => {
@@ -220,6 +226,11 @@ impl<D: for<'a> From<&'a [u8]>, const N: usize> Taker<D, N> {
             Err(Failure::Aborted { part: 0, code: NO_NODE }) => self.missed(),
             // Another taker has it; or it is ephemeral, and goes with the session that has put it.
             Err(Failure::Aborted { code: NODE_EXISTS | NO_CHILDREN_FOR_EPHEMERALS, .. }) => None,
+            // The server does not tell what exists to a client that may not create it.
+            result if earlier == Earlier::Lost => {
+                self.stage = Stage::GivingBack(Parting::Failed(failure_of(&result)));
+                None
+            }
             result => self.refused(&result),
         }
     }
@@ -266,7 +277,11 @@ impl<D: for<'a> From<&'a [u8]>, const N: usize> Taker<D, N> {
     pub(super) fn leave(&mut self) -> Told<D> {
         let is_sent = matches!(self.link, Link::InFlight(_));
         match &mut self.stage {
-            Stage::GivingBack(_) | Stage::Finishing(_) | Stage::Settling(_) | Stage::Over => None,
+            Stage::GivingBack(_)
+            | Stage::Finishing(_)
+            | Stage::Settling(_)
+            | Stage::Owing(_)
+            | Stage::Over => None,
             Stage::Deleting { earlier: Earlier::None, .. } | Stage::Claiming(Earlier::None)
                 if !is_sent =>
             {
@@ -412,7 +427,7 @@ impl<D: for<'a> From<&'a [u8]>, const N: usize> Taker<D, N> {
     }
 }
 
-const fn failure_of(result: &Result<Reply<'_>, Failure>) -> TakerFailure {
+pub(super) const fn failure_of(result: &Result<Reply<'_>, Failure>) -> TakerFailure {
     match result {
         Ok(_) => TakerFailure::UnexpectedReply,
         Err(Failure::Unreadable) => TakerFailure::UnreadableReply,

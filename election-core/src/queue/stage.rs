@@ -45,6 +45,9 @@ pub(super) enum Stage<D> {
     ReadingClaimed,
     Holding,
     GivingBack(Parting),
+    /// It has told its end, and a server refused to delete its claim. Until that is gone, no other
+    /// taker gets the item.
+    Owing(Debt),
     Finishing(Earlier),
     /// The claim is gone after the reply to a finish was lost. Whether the item is gone, too, shows
     /// the outcome.
@@ -61,6 +64,14 @@ pub(super) enum Earlier {
     /// It may be executed at any time, because it was sent in a session that lives on beside this
     /// one.
     Astray,
+}
+
+/// Whether the deletion of the claim that is owed may be asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Debt {
+    Due,
+    /// A server refused it. It is due again with the next look, or on the next connection.
+    Refused,
 }
 
 /// Why a claim is given up.
@@ -95,7 +106,11 @@ impl<D> Stage<D> {
             Self::CreatingNode => Op::CreateNode,
             Self::Comparing => Op::Exists { znode: node, watch: Watch::None },
             Self::Listing(watch) => Op::List { parent: node, watch: *watch },
-            Self::Choosing | Self::Waiting | Self::Holding | Self::Over => return None,
+            Self::Choosing
+            | Self::Waiting
+            | Self::Holding
+            | Self::Owing(Debt::Refused)
+            | Self::Over => return None,
             about_item => about_item.op_on(target?),
         })
     }
@@ -123,7 +138,10 @@ impl<D> Stage<D> {
                 };
                 Op::Multi(Multi::of([create(pin), create(claim)]))
             }
-            Self::GivingBack(_) => Op::Multi(Multi::of([delete(pin), delete(claim)])),
+            // The own child first here, too: without it the claim may be that of another taker.
+            Self::GivingBack(_) | Self::Owing(_) => {
+                Op::Multi(Multi::of([delete(pin), delete(claim)]))
+            }
             Self::Finishing(_) => Op::Multi(Multi::of([delete(pin), delete(item), delete(claim)])),
             Self::Settling(_) => Op::Exists { znode: item, watch: Watch::None },
             _ => Op::Read { znode: item, watch: Watch::None },

@@ -276,6 +276,64 @@ fn a_claim_that_an_operator_has_deleted_is_lost_and_its_item_is_left() {
     assert_eq!(script.ended(), Some(&TakerEnd::ClaimLost));
 }
 
+/// Else no other taker gets the item as long as the session lives.
+#[test]
+fn a_claim_that_may_not_be_given_back_is_owed_until_it_may() {
+    let refused = |part| Err(Failure::Aborted { part, code: -102 });
+    let owing = || {
+        let mut script = Script::new(QueueFormat::guide(), Purpose::Claim, WhenEmpty::Wait);
+        script.list(&["queue-0000000007"]);
+        script.answer(Ok(Reply::Committed(&mut core::iter::empty())));
+        script.read(b"seven");
+        let command = script.taker.withdraw().command;
+        let gives_back = command.map_or(String::new(), |command| describe(&command.op));
+        script.ticket = command.map(|command| command.ticket);
+        script.answer(refused(1));
+        let failed = TakerEnd::Failed(TakerFailure::Rejected(-102));
+        assert_eq!(script.ended(), Some(&failed), "told at once");
+        for event in [Event::Look, Event::Connected { session: SessionId::new(1) }] {
+            assert_eq!((script.asked.as_str(), script.taker.phase()), ("", Phase::CleaningUp));
+            assert_eq!(script.taker.withdraw().command, None, "not at once");
+            script.feed(event);
+            assert_eq!((&script.asked, &script.notice), (&gives_back, &None));
+            script.answer(refused(0));
+        }
+        script.feed(Event::Look);
+        script
+    };
+    for result in [
+        Ok(Reply::Committed(&mut core::iter::empty())),
+        Err(Failure::Aborted { part: 0, code: -101 }),
+    ] {
+        let mut script = owing();
+        script.answer(result);
+        assert_eq!((script.taker.phase(), &script.notice), (Phase::Over, &None));
+    }
+    for event in [Event::SessionExpired, Event::Connected { session: SessionId::new(2) }] {
+        let mut script = owing();
+        script.feed(event);
+        assert_eq!((script.taker.phase(), &script.notice), (Phase::Over, &None));
+        assert_eq!(script.asked, "", "it went with its session");
+    }
+}
+
+/// The server refuses before it looks whether the claim exists.
+#[test]
+fn a_claim_in_doubt_that_may_not_be_made_again_is_given_back() {
+    let mut script = Script::new(QueueFormat::guide(), Purpose::Claim, WhenEmpty::Wait);
+    script.list(&["queue-0000000007"]);
+    let claims = script.asked.clone();
+    script.feed(Event::Disconnected);
+    script.feed(Event::Connected { session: SessionId::new(1) });
+    assert_eq!(script.asked, claims);
+    script.answer(Err(Failure::Aborted { part: 0, code: -102 }));
+    assert!(script.asked.matches("Delete(").count() == 2, "{}", script.asked);
+    script.answer(Ok(Reply::Committed(&mut core::iter::empty())));
+    let failed = TakerEnd::Failed(TakerFailure::Rejected(-102));
+    assert_eq!(script.ended(), Some(&failed));
+    assert_eq!(script.taker.phase(), Phase::Over);
+}
+
 /// It blocks the queue for this client, visibly: passing over it would lose it from sight.
 #[test]
 fn an_item_that_is_too_large_is_told_of() {

@@ -6,7 +6,7 @@ use election_core::{
     Recipe, Reply, SessionId, Ticket, Token,
 };
 
-use super::server::{Answer, Name, Request, id};
+use super::server::{Answer, Change as Written, Name, Request, id};
 
 const NO_AUTH: i32 = -102;
 
@@ -46,6 +46,9 @@ pub enum Rights {
     All,
     NotToWrite,
     NotToList,
+    NotToDelete,
+    /// All again.
+    Restored,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -111,6 +114,23 @@ impl Client {
 
     pub fn is_over(&self) -> bool {
         self.link == Link::Dead || self.phase() == Phase::Over
+    }
+
+    /// Whether it has told its end, and may owe a deletion.
+    pub fn has_ended(&self) -> bool {
+        self.is_over() || self.phase() == Phase::CleaningUp
+    }
+
+    /// Whether only a look makes it go on. One that owes a deletion asks in vain while it may not
+    /// delete.
+    pub fn needs_look(&self) -> bool {
+        let is_asking = self.request.is_some() || self.due.is_some();
+        let owes = self.phase() == Phase::CleaningUp && !is_asking;
+        let waits = match &self.machine {
+            Machine::Barrier(barrier) => barrier.waits_for_look(),
+            Machine::Double(double) => double.waits_for_look(),
+        };
+        waits || owes && self.rights != Rights::NotToDelete
     }
 
     pub fn phase(&self) -> Phase {
@@ -222,12 +242,15 @@ impl Client {
     /// The refusal of a request that the client may not make.
     pub fn refusal(&self, request: &Request) -> Option<Failure> {
         match (self.rights, request) {
-            (Rights::NotToList, Request::List) => Some(Failure::NoAuth),
-            (Rights::NotToWrite, Request::Multi(changes)) => {
-                let writes = |part: &super::server::Change| {
-                    matches!(part, super::server::Change::Write(Name::Node, _))
+            (Rights::NotToList, Request::List)
+            | (Rights::NotToDelete, Request::Write(Written::Delete(_))) => Some(Failure::NoAuth),
+            (rights, Request::Multi(changes)) => {
+                let is_refused = |part: &Written| match rights {
+                    Rights::NotToWrite => matches!(part, Written::Write(Name::Node, _)),
+                    Rights::NotToDelete => matches!(part, Written::Delete(_)),
+                    Rights::All | Rights::NotToList | Rights::Restored => false,
                 };
-                let part = changes.iter().position(writes)?;
+                let part = changes.iter().position(is_refused)?;
                 Some(Failure::Aborted { part, code: NO_AUTH })
             }
             _ => None,

@@ -90,6 +90,17 @@ fn a_participant_loses_a_right() {
     explore("2 of 2, 2 prohibitions", World::double(2, of(2), budget).lagging(0));
 }
 
+/// As with an access list that is changed for a while, or a connection without its identity.
+#[test]
+fn an_entry_whose_deletion_is_refused_is_deleted_in_the_end() {
+    let budget = Budget { prohibitions: 1, losses: 1, ..NO_FAULTS };
+    explore("2 of 2, 1 prohibition, 1 loss", World::double(2, of(2), budget).lagging(0));
+    let budget = Budget { prohibitions: 1, expiries: 1, ..NO_FAULTS };
+    explore("2 of 2, 1 prohibition, 1 expiry", World::double(2, of(2), budget).lagging(0));
+    let budget = Budget { prohibitions: 1, withdrawals: 1, ..NO_FAULTS };
+    explore("2 of 2, 1 prohibition, 1 withdrawal", World::double(2, of(2), budget).lagging(0));
+}
+
 #[test]
 #[ignore = "long form: run with --release"]
 fn long_two_enter() {

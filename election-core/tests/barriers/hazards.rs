@@ -4,7 +4,7 @@ use core::num::NonZeroU32;
 
 use election_core::{
     Applied, Change, Children, DoubleBarrier, DoubleBarrierEnd, DoubleBarrierNotice,
-    DoubleBarrierOptions, DoubleBarrierState, Event, Failure, NomineeId, Op, Recipe, Reply,
+    DoubleBarrierOptions, DoubleBarrierState, Event, Failure, NomineeId, Op, Phase, Recipe, Reply,
     SessionId, Stat, Ticket, WhenUnderWay, Znode,
 };
 
@@ -193,4 +193,41 @@ fn an_entry_of_an_earlier_session_goes_before_a_round_is_ended() {
     script.answers("exists node", Ok(Reply::Exists(stat(None, 3))));
     script.commits("multi");
     assert_eq!(script.notice, Some(DoubleBarrierNotice::Ended(DoubleBarrierEnd::Left)));
+}
+
+/// An access list may be restored, and an identity be presented on the next connection. Until then the
+/// others wait for the entry.
+#[test]
+fn a_refused_deletion_of_an_entry_is_owed_until_it_is_permitted() {
+    let owing = || {
+        let mut script = Script::gathering();
+        script.lists(&[script.participant.entry().to_owned().as_str()]);
+        script.withdraw();
+        script.answers("delete entry", Err(Failure::NoAuth));
+        let told =
+            matches!(script.notice, Some(DoubleBarrierNotice::Ended(DoubleBarrierEnd::Failed(_))));
+        assert!(told, "it is told at once");
+        for event in [Event::Look, Event::Connected { session: SESSION }] {
+            assert_eq!((&script.asked, script.participant.phase()), (&None, Phase::CleaningUp));
+            script.withdraw();
+            assert_eq!(script.asked, None, "not at once");
+            script.feed(event);
+            script.answers("delete entry", Err(Failure::NoAuth));
+            assert_eq!(script.notice, None);
+        }
+        script.feed(Event::Look);
+        script
+    };
+    for result in [Ok(Reply::Deleted), Err(Failure::NoNode)] {
+        let mut script = owing();
+        script.answers("delete entry", result);
+        assert_eq!((&script.asked, script.notice), (&None, None));
+        assert_eq!(script.participant.phase(), Phase::Over);
+    }
+    for event in [Event::SessionExpired, Event::Connected { session: SessionId::new(2) }] {
+        let mut script = owing();
+        script.feed(event);
+        assert_eq!((&script.asked, script.notice), (&None, None));
+        assert_eq!(script.participant.phase(), Phase::Over, "it went with its session");
+    }
 }

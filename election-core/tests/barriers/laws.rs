@@ -113,7 +113,7 @@ impl Laws {
         {
             self.break_with(format!("{i}: has left before {member:?}"));
         }
-        if client.is_over() {
+        if client.has_ended() {
             self.inside[i] = None;
         }
         let Told::Single(end) = told else { return };
@@ -140,7 +140,7 @@ impl World {
         for client in &self.clients {
             let i = client.index;
             let most = match client.machine {
-                _ if client.is_over() => 0,
+                _ if client.has_ended() => 0,
                 Machine::Barrier(_) => 1,
                 Machine::Double(_) => 2,
             };

@@ -57,5 +57,7 @@ pub enum Step {
     Throttle(usize),
     /// From here on the client may do no more than this says.
     Forbid(usize, Rights),
+    /// The operator gives back the right to delete.
+    Permit(usize),
     OperatorDeletes(Name),
 }

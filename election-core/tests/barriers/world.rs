@@ -2,7 +2,7 @@
 
 use election_core::{
     BarrierTask, Change, DoubleBarrierEnd, DoubleBarrierNotice, DoubleBarrierOptions,
-    DoubleBarrierState, Event, Failure, SessionId, Token, Watch,
+    DoubleBarrierState, Event, Failure, Phase, SessionId, Ticket, Token, Watch,
 };
 
 use super::client::{Client, Link, Machine, Rights, Told, Wish};
@@ -72,6 +72,9 @@ impl World {
     }
 
     fn calm_steps(&self, i: usize, client: &Client, steps: &mut Vec<Step>) {
+        if client.rights == Rights::NotToDelete && client.link != Link::Dead {
+            steps.push(Step::Permit(i));
+        }
         let begins_again = client.turns_left > 0
             && client.is_over()
             && (&client.request, &client.due, &client.in_doubt) == (&None, &None, &None);
@@ -96,7 +99,7 @@ impl World {
                 if !client.session_lives && client.request.is_none() {
                     steps.push(Step::LearnExpiry(i));
                 }
-                if needs_look(client) {
+                if client.needs_look() {
                     steps.push(Step::Look(i));
                 }
             }
@@ -124,7 +127,7 @@ impl World {
         add(deadlines > 0 && is_standing, Step::Deadline(i));
         add(self.budget.looks > 0 && is_up, Step::Look(i));
         add(self.budget.throttles > 0 && is_up && client.request.is_some(), Step::Throttle(i));
-        for rights in [Rights::NotToWrite, Rights::NotToList] {
+        for rights in [Rights::NotToWrite, Rights::NotToList, Rights::NotToDelete] {
             let is_double = matches!(client.machine, Machine::Double(_));
             let prohibitions = self.budget.prohibitions;
             add(prohibitions > 0 && is_double && is_standing, Step::Forbid(i, rights));
@@ -142,8 +145,9 @@ impl World {
             | Step::Leave(_)
             | Step::BeginAgain(_)
             | Step::LearnExpiry(_)
+            | Step::Permit(_)
             | Step::Bury(_) => true,
-            Step::Look(i) => needs_look(&self.clients[i]),
+            Step::Look(i) => self.clients[i].needs_look(),
             _ => false,
         }
     }
@@ -170,8 +174,9 @@ impl World {
             }
             Step::LearnExpiry(i) => self.learn_expiry(i),
             Step::Bury(i) => self.expire(i),
+            Step::Permit(i) => self.clients[i].rights = Rights::Restored,
             Step::Look(i) => {
-                if !needs_look(&self.clients[i]) {
+                if !self.clients[i].needs_look() {
                     self.budget.looks -= 1;
                 }
                 self.tell(i, |client| client.feed(Event::Look));
@@ -258,7 +263,10 @@ impl World {
         let client = &mut self.clients[i];
         let (ticket, request) = client.request.take().expect("a request");
         if let Some(refusal) = client.refusal(&request).filter(|_| client.session_lives) {
-            return self.tell(i, |client| client.deliver(ticket, &Answer::Failed(refusal)));
+            if !request.reads() {
+                client.in_doubt = None;
+            }
+            return self.refuse(i, ticket, refusal);
         }
         if request.reads() {
             let answer = self.server.read(client.applied, &request);
@@ -282,6 +290,14 @@ impl World {
         let end = self.server.end();
         self.clients[i].due = Some((end, ticket, answer));
         self.deliver_due(i);
+    }
+
+    fn refuse(&mut self, i: usize, ticket: Ticket, refusal: Failure) {
+        self.tell(i, |client| client.deliver(ticket, &Answer::Failed(refusal)));
+        let client = &self.clients[i];
+        if client.phase() == Phase::CleaningUp && client.request.is_some() {
+            self.laws.break_with(format!("{i}: asks at once for what was refused"));
+        }
     }
 
     fn write(&mut self, i: usize, request: &Request) -> Answer {
@@ -390,12 +406,4 @@ pub const fn is_inside(told: Told) -> bool {
 /// Whether it is told by this that all have left.
 pub const fn is_left(told: Told) -> bool {
     matches!(told, Told::Double(DoubleBarrierNotice::Ended(DoubleBarrierEnd::Left)))
-}
-
-fn needs_look(client: &Client) -> bool {
-    use election_core::Recipe as _;
-    match &client.machine {
-        Machine::Barrier(barrier) => barrier.waits_for_look(),
-        Machine::Double(double) => double.waits_for_look(),
-    }
 }

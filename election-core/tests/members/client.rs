@@ -144,6 +144,12 @@ impl Client {
             Answer::Failed(failure) => Err(failure),
         };
         self.feed(Event::Reply { ticket, result });
+        if answer == Answer::Failed(Failure::NoAuth)
+            && matches!(self.request, Some((_, Request::Delete(_))))
+            && self.machine.phase() == Phase::CleaningUp
+        {
+            self.fault = Some("asks at once for what was refused".into());
+        }
     }
 
     pub fn leave_watch(&mut self, ticket: Ticket, watch: Watch) {
@@ -164,6 +170,19 @@ impl Client {
             self.in_doubt = Some((self.session, request));
         }
         self.feed(Event::Disconnected);
+    }
+
+    /// Whether only a look makes it go on.
+    pub fn needs_look(&self) -> bool {
+        let is_asking = self.request.is_some() || self.due.is_some();
+        let owes = self.machine.phase() == Phase::CleaningUp && !is_asking;
+        self.machine.waits_for_look() || owes
+    }
+
+    pub fn has_refusable(&self) -> bool {
+        self.session_lives
+            && self.due.is_none()
+            && matches!(self.request, Some((_, Request::Create(_) | Request::Delete(_))))
     }
 
     pub fn throttle(&mut self) {

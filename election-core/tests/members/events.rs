@@ -120,7 +120,8 @@ impl Bench {
         self.ends += u32::from(ended);
         assert!(!was_over || self.member.phase() == Phase::Over, "it is over no more");
         assert!(!was_over || asked.is_none(), "it asks for something, and is over");
-        assert_eq!(self.ends, u32::from(self.member.phase() == Phase::Over), "one end");
+        let is_at_end = matches!(self.member.phase(), Phase::CleaningUp | Phase::Over);
+        assert_eq!(self.ends, u32::from(is_at_end), "one end");
         if let Some(ticket) = asked {
             assert!(!self.tickets.contains(&ticket), "a ticket counts once");
             self.tickets.push(ticket);

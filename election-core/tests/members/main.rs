@@ -120,3 +120,20 @@ fn data_is_written_whatever_happens_between() {
         assert!(explore(World::new(&[options], true, budget)) > 100);
     }
 }
+
+/// As with an access list that is changed for a while, or a connection without its identity.
+#[test]
+fn a_znode_whose_deletion_is_refused_is_deleted_in_the_end() {
+    for options in [GIVEN, RANDOM, ONCE] {
+        let budget = Budget { losses: 1, withdrawals: 1, refusals: 2, ..CALM };
+        assert!(explore(World::new(&[options], true, budget)) > 100);
+        let budget = Budget { expiries: 1, withdrawals: 1, refusals: 1, throttles: 1, ..CALM };
+        assert!(explore(World::new(&[options], true, budget)) > 100);
+        let budget = Budget { lies: 1, withdrawals: 1, refusals: 1, ..CALM };
+        assert!(explore(World::new(&[options], true, budget)) > 100);
+        let budget = Budget { deletions: 1, withdrawals: 1, refusals: 1, data: 1, ..CALM };
+        assert!(explore(World::new(&[options], true, budget)) > 100);
+    }
+    let budget = Budget { withdrawals: 1, refusals: 2, ..CALM };
+    assert!(explore(World::new(&[GIVEN, GIVEN], true, budget)) > 100);
+}

@@ -17,6 +17,8 @@ pub struct Budget {
     pub lost_watches: u8,
     pub looks: u8,
     pub throttles: u8,
+    /// Creates and deletions that a server refuses for want of permission.
+    pub refusals: u8,
 }
 
 impl Budget {
@@ -31,6 +33,7 @@ impl Budget {
         lost_watches: 0,
         looks: 0,
         throttles: 0,
+        refusals: 0,
     };
 }
 
@@ -53,6 +56,7 @@ pub enum Step {
     LoseWatch(usize),
     Look(usize),
     Throttle(usize),
+    Refuse(usize),
     OperatorDeletes,
     OperatorWrites,
 }

@@ -1,11 +1,11 @@
 //! Members of one name, every step that may come next, and the laws.
 
 use election_core::{
-    Change, Event, MemberEnd, MemberOptions, MemberState, NameOwner, Recipe as _, SessionId,
+    Change, Event, Failure, MemberEnd, MemberOptions, MemberState, NameOwner, SessionId,
 };
 
 use super::client::{Client, Link};
-use super::server::{Request, Server, Tree};
+use super::server::{Answer, Request, Server, Tree};
 use super::step::{Budget, Step};
 
 const MAX_LAG: usize = 2;
@@ -17,6 +17,14 @@ pub struct World {
     options: Vec<MemberOptions>,
     budget: Budget,
     operator: Operator,
+    permissions: Permissions,
+}
+
+/// Whether a server may refuse something, so that a member may fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Permissions {
+    Kept,
+    Change,
 }
 
 /// Whether an operator has deleted a znode: then its member may, for a round trip, take the next one of
@@ -36,6 +44,10 @@ impl World {
             options: options.to_vec(),
             budget,
             operator: Operator::Rests,
+            permissions: match budget.refusals {
+                0 => Permissions::Kept,
+                _ => Permissions::Change,
+            },
         }
     }
 
@@ -75,7 +87,7 @@ impl World {
                 if !client.session_lives && client.request.is_none() {
                     steps.push(Step::LearnExpiry(i));
                 }
-                if client.machine.waits_for_look() {
+                if client.needs_look() {
                     steps.push(Step::NeededLook(i));
                 }
             }
@@ -99,6 +111,7 @@ impl World {
         add(budget.data > 0 && !is_over, Step::SetData(i));
         add(budget.lost_watches > 0 && !client.watches.is_empty(), Step::LoseWatch(i));
         add(budget.looks > 0 && is_up, Step::Look(i));
+        add(budget.refusals > 0 && is_up && client.has_refusable(), Step::Refuse(i));
         add(budget.throttles > 0 && is_up && client.request.is_some(), Step::Throttle(i));
     }
 
@@ -174,6 +187,10 @@ impl World {
                 budget.throttles -= 1;
                 self.clients[i].throttle();
             }
+            Step::Refuse(i) => {
+                budget.refusals -= 1;
+                self.refuse(i);
+            }
             Step::OperatorDeletes => {
                 budget.deletions -= 1;
                 self.operator = Operator::HasDeleted;
@@ -210,8 +227,18 @@ impl World {
         self.deliver_due(i);
     }
 
+    /// Refuses a request. A quorum commits that, too.
+    fn refuse(&mut self, i: usize) {
+        let client = &mut self.clients[i];
+        let (ticket, _) = client.request.take().expect("a request");
+        let session = client.session;
+        client.in_doubt.take_if(|(sent_by, _)| *sent_by == session);
+        client.due = Some((self.server.end(), ticket, Answer::Failed(Failure::NoAuth)));
+        self.deliver_due(i);
+    }
+
     /// Writes for a member, which deletes and writes nothing of another's.
-    fn write(&mut self, i: usize, request: Request, session: SessionId) -> super::server::Answer {
+    fn write(&mut self, i: usize, request: Request, session: SessionId) -> Answer {
         let before = self.server.tip().znode;
         let answer = self.server.write(request, session);
         if let (Request::Delete(_) | Request::Write(..), Some(before)) = (request, before)
@@ -299,7 +326,9 @@ impl World {
     fn check_ends(&self) {
         for client in &self.clients {
             match client.machine.state() {
-                MemberState::Ended(MemberEnd::Failed(failure)) => {
+                MemberState::Ended(MemberEnd::Failed(failure))
+                    if self.permissions == Permissions::Kept =>
+                {
                     panic!("{failure}: {self:?}");
                 }
                 MemberState::Ended(MemberEnd::Taken(NameOwner::Session(owner))) => {

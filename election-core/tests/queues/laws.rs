@@ -17,7 +17,8 @@ impl World {
             if client.watch.is_some() && client.taker.phase() == Phase::Over {
                 return Err(format!("{i}: a watch is left"));
             }
-            if (client.taker.phase() == Phase::Over) != client.ended.is_some() {
+            let is_at_end = matches!(client.taker.phase(), Phase::CleaningUp | Phase::Over);
+            if is_at_end != client.ended.is_some() {
                 return Err(format!("{i}: over, and has not said so"));
             }
         }

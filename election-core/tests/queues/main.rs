@@ -36,6 +36,7 @@ const NO_FAULTS: Budget = Budget {
     foreign: 0,
     looks: 0,
     returns: 0,
+    refusals: 0,
 };
 
 const fn options(purpose: Purpose, when_empty: WhenEmpty) -> TakerOptions {
@@ -156,6 +157,23 @@ fn two_claim() {
     let budget = Budget { losses: 1, returns: 1, withdrawals: 1, ..NO_FAULTS };
     let world = World::new(&[(CLAIM, 1), (TRY_CLAIM, 1)], 1, budget);
     explore("2 claims, 1 loss, 1 return, 1 withdrawal", world);
+}
+
+/// As with an access list that is changed for a while, or a connection without its identity.
+#[test]
+fn a_claim_whose_deletion_is_refused_is_deleted_in_the_end() {
+    let budget = Budget { losses: 1, expiries: 1, returns: 1, refusals: 2, ..NO_FAULTS };
+    let world = World::new(&[(TRY_CLAIM, 1)], 1, budget);
+    explore("1 claim, 1 loss, 1 expiry, 1 return, 2 refusals", world);
+    let budget = Budget { losses: 1, withdrawals: 1, throttles: 1, refusals: 2, ..NO_FAULTS };
+    let world = World::new(&[(TRY_CLAIM, 1)], 1, budget);
+    explore("1 claim, 1 loss, 1 withdrawal, 1 throttle, 2 refusals", world);
+    let budget = Budget { losses: 1, swaps: 1, refusals: 1, returns: 1, ..NO_FAULTS };
+    let world = World::new(&[(TRY_CLAIM, 1)], 1, budget);
+    explore("1 claim, 1 loss, 1 swap, 1 return, 1 refusal", world);
+    let budget = Budget { returns: 1, refusals: 2, ..NO_FAULTS };
+    let world = World::new(&[(CLAIM, 1), (TRY_CLAIM, 1)], 1, budget);
+    explore("2 claims, 1 return, 2 refusals", world);
 }
 
 /// A server refuses to delete an item that is claimed.

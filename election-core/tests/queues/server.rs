@@ -139,6 +139,10 @@ impl Request {
         }
     }
 
+    pub fn is_about_a_claim(&self) -> bool {
+        matches!(self, Self::Claim(..) | Self::GiveBack(..) | Self::Finish(..))
+    }
+
     pub fn reads(&self) -> bool {
         matches!(self, Self::Compare | Self::List(_) | Self::Read(_) | Self::Exists(_))
     }

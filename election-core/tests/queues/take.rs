@@ -9,6 +9,8 @@ use crate::server::{Answer, ItemZnode, Request, Tree};
 use crate::told::owned;
 use crate::world::{Account, Link, Step, World};
 
+const NO_AUTH: Failure = Failure::Aborted { part: 0, code: -102 };
+
 impl World {
     pub fn take(&mut self, step: Step) {
         match step {
@@ -86,8 +88,9 @@ impl World {
                 let (ticket, _) = self.clients[i].request.take().expect("a request");
                 self.feed(i, Event::Reply { ticket, result: Err(Failure::Throttled) });
             }
+            Step::Refuse(i) => self.refuse(i),
             Step::Look(i) => {
-                if !self.clients[i].taker.waits_for_look() {
+                if !self.clients[i].needs_look() {
                     self.budget.looks -= 1;
                 }
                 self.feed(i, Event::Look);
@@ -124,6 +127,18 @@ impl World {
                 self.commit(|tree| tree.items.retain(|item| item.number != number));
             }
             _ => panic!("not a step of theirs: {step:?}"),
+        }
+    }
+
+    fn refuse(&mut self, i: usize) {
+        self.budget.refusals -= 1;
+        let client = &mut self.clients[i];
+        let (ticket, request) = client.request.take().expect("a request");
+        let session = client.session;
+        client.in_doubt.retain(|(of, _)| *of != session);
+        self.feed(i, Event::Reply { ticket, result: Err(NO_AUTH) });
+        if self.clients[i].request.as_ref().is_some_and(|(_, next)| *next == request) {
+            self.fail(format!("{i}: asks at once for what was refused"));
         }
     }
 

@@ -66,7 +66,9 @@ impl World {
             }
             TakerEnd::Unknown(item) => Some((item.data.0, Account::Unknown)),
             TakerEnd::Finished => held.map(|number| (number, Account::Finished)),
-            TakerEnd::Failed(failure) => return self.fail(format!("{i}: {failure}")),
+            TakerEnd::Failed(failure) if !self.may_be_refused => {
+                return self.fail(format!("{i}: {failure}"));
+            }
             _ => None,
         };
         if let Some((number, how)) = account {

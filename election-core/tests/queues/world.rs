@@ -35,6 +35,8 @@ pub struct Budget {
     pub looks: u8,
     /// Claims that are given back.
     pub returns: u8,
+    /// Transactions about a claim that a server refuses for want of permission.
+    pub refusals: u8,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -52,6 +54,7 @@ pub enum Step {
     ExpireFormer(usize),
     Withdraw(usize),
     Throttle(usize),
+    Refuse(usize),
     Look(usize),
     Finish(usize),
     Again(usize),
@@ -74,7 +77,7 @@ impl Step {
             | Self::Finish(_)
             | Self::Again(_) => true,
             Self::Disconnect(i) => !world.clients[i].session_lives,
-            Self::Look(i) => world.clients[i].taker.waits_for_look(),
+            Self::Look(i) => world.clients[i].needs_look(),
             _ => false,
         }
     }
@@ -125,6 +128,8 @@ pub struct World {
     pub fault: Option<String>,
     /// Whether a deletion may be executed long after its session was given up.
     pub may_stray: bool,
+    /// Whether a taker may fail for want of permission.
+    pub may_be_refused: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -186,6 +191,7 @@ impl World {
             accounted: Vec::new(),
             fault: None,
             may_stray: budget.swaps > 0,
+            may_be_refused: budget.refusals > 0,
         }
     }
 
@@ -266,6 +272,8 @@ impl World {
         let request = client.request.as_ref().filter(|_| is_next);
         offer(Step::Execute(i), request.is_some_and(|(_, request)| lives || request.reads()));
         offer(Step::Throttle(i), request.is_some() && lives && budget.throttles > 0);
+        let is_about_a_claim = request.is_some_and(|(_, request)| request.is_about_a_claim());
+        offer(Step::Refuse(i), is_about_a_claim && lives && budget.refusals > 0);
         offer(Step::Advance(i), up && client.applied < self.end());
         let is_due = |(_, _, position): &(Ticket, Answer, usize)| *position <= client.applied;
         offer(Step::Hear(i), up && client.due.as_ref().is_some_and(is_due));
@@ -273,7 +281,7 @@ impl World {
         let returns = if holds { budget.returns } else { budget.withdrawals };
         offer(Step::Withdraw(i), !client.withdrawn && returns > 0);
         offer(Step::Finish(i), holds);
-        offer(Step::Look(i), up && (budget.looks > 0 || client.taker.waits_for_look()));
+        offer(Step::Look(i), up && (budget.looks > 0 || client.needs_look()));
     }
 
     fn has_former(&self, i: usize) -> bool {
@@ -287,6 +295,13 @@ impl World {
 }
 
 impl Client {
+    /// Whether only a look makes it go on.
+    pub fn needs_look(&self) -> bool {
+        let is_asking = self.request.is_some() || self.due.is_some();
+        let owes = self.taker.phase() == Phase::CleaningUp && !is_asking;
+        self.taker.waits_for_look() || owes
+    }
+
     pub fn had(&self, session: SessionId) -> bool {
         session.get() / SESSIONS == self.session.get() / SESSIONS && session < self.session
     }

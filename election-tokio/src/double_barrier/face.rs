@@ -1,6 +1,6 @@
 //! The state of a participant, as its user sees it.
 
-use election_core::{DoubleBarrier, DoubleBarrierEnd, DoubleBarrierNotice};
+use election_core::{DoubleBarrier, DoubleBarrierEnd, DoubleBarrierNotice, Phase, Recipe as _};
 use election_session::{RecipeEnd, Step, View};
 use zk_session::SessionEnd;
 
@@ -58,8 +58,9 @@ impl Face for DoubleBarrierFace {
         }
     }
 
-    fn over(&mut self, _: &DoubleBarrier, end: RecipeEnd, unlocked: &mut Unlocked) {
-        if let RecipeEnd::HostEnded(end) = end {
+    fn over(&mut self, double: &DoubleBarrier, end: RecipeEnd, unlocked: &mut Unlocked) {
+        if let (RecipeEnd::HostEnded(end), Phase::Standing | Phase::Leaving) = (end, double.phase())
+        {
             self.end(Shown::ClientEnded(end), unlocked);
         }
     }

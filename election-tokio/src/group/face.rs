@@ -2,7 +2,8 @@
 
 use bytes::Bytes;
 use election_core::{
-    Cause, Departure, Member, MemberEnd, MemberFailure, MemberNotice, MemberState, NameOwner, Token,
+    Cause, Departure, Member, MemberEnd, MemberFailure, MemberNotice, MemberState, NameOwner,
+    Phase, Recipe as _, Token,
 };
 use election_session::{RecipeEnd, Step, View};
 use zk_session::SessionEnd;
@@ -133,8 +134,9 @@ impl Face for MemberFace {
         self.shown.modify(show, &mut unlocked.wakers);
     }
 
-    fn over(&mut self, _: &Machine, end: RecipeEnd, unlocked: &mut Unlocked) {
-        if let RecipeEnd::HostEnded(end) = end {
+    fn over(&mut self, member: &Machine, end: RecipeEnd, unlocked: &mut Unlocked) {
+        if let (RecipeEnd::HostEnded(end), Phase::Standing | Phase::Leaving) = (end, member.phase())
+        {
             self.end(closed(end), unlocked);
         }
     }

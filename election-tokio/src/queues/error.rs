@@ -85,7 +85,8 @@ pub enum ClaimLost {
     /// another taker has done it, too.
     #[error("the claim was lost while its item was deleted: another taker may have done it, too")]
     Unknown,
-    /// The server refused to delete the item, which was given back.
+    /// The server refused to delete the item, or its claim. The item is given back, as soon as the
+    /// server permits that.
     #[error("{}", Named(*.0))]
     Failed(TakerFailure),
     /// The client ended. The item is given back once its session is over.

@@ -95,7 +95,7 @@ impl Face for TakerFace {
         let (RecipeEnd::HostEnded(end), taker) = (end, &claimant.taker) else {
             return;
         };
-        if taker.phase() == Phase::Over {
+        if let Phase::CleaningUp | Phase::Over = taker.phase() {
             return;
         }
         let in_doubt = taker.in_doubt().cloned().zip(taker.target());

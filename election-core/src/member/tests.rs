@@ -1,0 +1,127 @@
+//! The end of a member whose znode may not be deleted.
+
+extern crate alloc;
+use alloc::format;
+use alloc::string::String;
+
+use super::*;
+use crate::event::Stat;
+use crate::id::SessionId;
+
+const SESSION: SessionId = SessionId::new(7);
+
+struct Script {
+    member: Member<&'static str, [u8; 1]>,
+    ticket: Option<Ticket>,
+    asked: String,
+    notice: Option<MemberNotice>,
+}
+
+impl Script {
+    /// A member whose znode is the first one that it sees.
+    fn joined(name: NameOrigin) -> Self {
+        let options = MemberOptions { name, ..MemberOptions::default() };
+        let member = Member::new("x", [1], options);
+        let mut script = Self { member, ticket: None, asked: String::new(), notice: None };
+        script.feed(Event::Connected { session: SESSION });
+        script.answer(Ok(Reply::Created { name: "x", stat: Some(own(5, 0)) }));
+        script.answer(Ok(Reply::Exists(own(5, 0))));
+        script
+    }
+
+    /// One that was told that it may not delete its znode, and may look for it again.
+    fn owing(name: NameOrigin) -> Self {
+        let mut script = Self::joined(name);
+        let command = script.member.withdraw().command;
+        script.ticket = command.map(|command| command.ticket);
+        script.answer(Err(Failure::NoAuth));
+        let failed = MemberEnd::Failed(MemberFailure::Rejected(-102));
+        assert_eq!(script.notice, Some(MemberNotice::Ended(failed)), "told at once");
+        assert_eq!(script.member.state(), MemberState::Ended(failed));
+        script
+    }
+
+    fn feed(&mut self, event: Event<'_>) {
+        let output = self.member.handle_event(event);
+        self.asked = output.command.map_or(String::new(), |command| describe(&command.op));
+        let ticket = output.command.map(|command| command.ticket);
+        self.notice = output.notice;
+        self.ticket = ticket.or(self.ticket);
+    }
+
+    fn answer(&mut self, result: Result<Reply<'_>, Failure>) {
+        let ticket = self.ticket.expect("something was asked for");
+        self.feed(Event::Reply { ticket, result });
+    }
+
+    /// Looks, and finds a znode.
+    fn finds(&mut self, stat: Stat) {
+        assert_eq!(self.asked, "barrier");
+        self.answer(Ok(Reply::BarrierPassed));
+        assert_eq!(self.asked, "look");
+        self.answer(Ok(Reply::Exists(stat)));
+    }
+
+    fn is_over(&self) -> bool {
+        assert_eq!(self.notice, None, "it has ended before");
+        self.member.phase() == Phase::Over
+    }
+}
+
+fn own(token: i64, version: i32) -> Stat {
+    Stat::new(SESSION.get(), token, version)
+}
+
+fn describe(op: &Op<'_>) -> String {
+    match op {
+        Op::Barrier => "barrier".into(),
+        Op::Exists { watch: Watch::None, .. } => "look".into(),
+        Op::Delete(Delete { version, .. }) => format!("delete {}", version.number()),
+        other => format!("{other:?}"),
+    }
+}
+
+/// An access list may be restored, and an identity be presented on the next connection.
+#[test]
+fn a_refused_deletion_of_a_member_is_owed_until_it_is_permitted() {
+    for (name, version) in [(NameOrigin::Given, 0), (NameOrigin::Random, -1)] {
+        let mut script = Script::owing(name);
+        for event in [Event::Look, Event::Connected { session: SESSION }] {
+            assert_eq!((script.asked.as_str(), script.member.phase()), ("", Phase::CleaningUp));
+            assert_eq!(script.member.withdraw().command, None, "not at once");
+            script.feed(event);
+            script.finds(own(5, 0));
+            assert_eq!(script.asked, format!("delete {version}"));
+            script.answer(Err(Failure::NoAuth));
+        }
+        script.feed(Event::Look);
+        script.finds(own(5, 0));
+        script.answer(Ok(Reply::Deleted));
+        assert!(script.is_over());
+    }
+    for event in [Event::SessionExpired, Event::Connected { session: SessionId::new(8) }] {
+        let mut script = Script::owing(NameOrigin::Given);
+        script.feed(event);
+        assert!(script.is_over(), "it went with its session");
+    }
+}
+
+/// The client's next member of that name has the same session: it takes the znode for its own, and
+/// writes its data to it, or creates another one after an operator has deleted this one.
+#[test]
+fn what_is_owed_is_not_the_znode_of_the_next_member_of_that_name() {
+    for of_another in [own(5, 1), own(6, 0)] {
+        let mut script = Script::owing(NameOrigin::Given);
+        script.feed(Event::Look);
+        script.finds(of_another);
+        assert_eq!(script.asked, "");
+        assert!(script.is_over());
+    }
+    let mut script = Script::owing(NameOrigin::Given);
+    script.feed(Event::Look);
+    script.finds(own(5, 0));
+    script.answer(Err(Failure::BadVersion));
+    assert_eq!(script.asked, "look");
+    script.answer(Ok(Reply::Exists(own(5, 1))));
+    assert!(script.is_over(), "it was written to meanwhile");
+}
