@@ -12,7 +12,7 @@ use super::stage::{
 use super::window::Extent;
 use super::{
     Competition, Item, Known, Link, Lists, Purpose, Taker, TakerEnd, TakerFailure, TakerNotice,
-    Target, WhenEmpty, Will, owing,
+    Target, WhenEmpty, Will,
 };
 use crate::command::{Command, Output, Watch};
 use crate::event::{Event, Failure, Reply};
@@ -148,7 +148,7 @@ impl<D: for<'a> From<&'a [u8]>, const N: usize> Taker<D, N> {
             Stage::ReadingClaimed => self.read_claimed(result),
             Stage::GivingBack(parting) => self.given_back(parting, &result),
             Stage::Owing(_) => {
-                self.stage = owing::after(&result);
+                self.stage = Stage::after_deletion(&result);
                 None
             }
             Stage::Finishing(earlier) => self.finished(earlier, result),

@@ -2,7 +2,7 @@
 
 use super::Taker;
 use super::machine::{Told, failure_of};
-use super::stage::{Debt, NO_NODE, Parting, Stage};
+use super::stage::{Debt, Parting, Stage};
 use super::told::TakerEnd;
 use crate::event::{Failure, Reply};
 
@@ -12,7 +12,7 @@ impl<D: for<'a> From<&'a [u8]>, const N: usize> Taker<D, N> {
         parting: Parting,
         result: &Result<Reply<'_>, Failure>,
     ) -> Told<D> {
-        let (rest, end) = match after(result) {
+        let (rest, end) = match Stage::after_deletion(result) {
             Stage::Over => (Stage::Over, parting.end()),
             owing => (owing, TakerEnd::Failed(failure_of(result))),
         };
@@ -27,14 +27,5 @@ impl<D: for<'a> From<&'a [u8]>, const N: usize> Taker<D, N> {
         if let Stage::Owing(debt) = &mut self.stage {
             *debt = Debt::Due;
         }
-    }
-}
-
-/// Returns the stage after an answer to the deletion of a claim.
-pub(super) const fn after<D>(result: &Result<Reply<'_>, Failure>) -> Stage<D> {
-    match result {
-        // Or it was gone.
-        Ok(_) | Err(Failure::Aborted { code: NO_NODE, .. }) => Stage::Over,
-        Err(_) => Stage::Owing(Debt::Refused),
     }
 }

@@ -8,6 +8,7 @@ use crate::command::{
     Check, Create, CreateMode, Delete, ExpectedVersion, Multi, NewZnode, Op, Part, Payload, Watch,
     Znode,
 };
+use crate::event::{Failure, Reply};
 use crate::id::Version;
 
 /// An item with the names of its znode, of its claim, and of the taker's child that pins it.
@@ -99,6 +100,15 @@ pub(super) enum Session {
 }
 
 impl<D> Stage<D> {
+    /// Returns the stage after an answer to the deletion of a claim.
+    pub(super) const fn after_deletion(result: &Result<Reply<'_>, Failure>) -> Self {
+        match result {
+            // Or it was gone.
+            Ok(_) | Err(Failure::Aborted { code: NO_NODE, .. }) => Self::Over,
+            Err(_) => Self::Owing(Debt::Refused),
+        }
+    }
+
     /// Returns the request, if there is one.
     pub(super) fn op<'a>(&self, target: Option<&'a Target>) -> Option<Op<'a>> {
         let node = Znode::Node;
