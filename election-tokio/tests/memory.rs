@@ -1,5 +1,5 @@
 //! The memory of clients and nominations: the bytes that this thread has allocated and not freed, divided by their
-//! number. The server runs on another thread, whose bytes are not counted.
+//! number. The server runs on another thread, and its bytes are not counted.
 #![forbid(unsafe_code)]
 
 use core::error::Error;

@@ -1,5 +1,5 @@
 //! The memory of a session and of a znode: the bytes that the server's thread has allocated and not freed, divided by
-//! their number. The clients run on another thread, whose bytes are not counted.
+//! their number. The clients run on another thread, and their bytes are not counted.
 #![forbid(unsafe_code)]
 
 use core::error::Error;

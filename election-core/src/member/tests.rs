@@ -1,4 +1,4 @@
-//! The end of a member whose znode may not be deleted.
+//! A member ends while the server refuses to delete its znode.
 
 extern crate alloc;
 use alloc::format;
@@ -18,7 +18,7 @@ struct Script {
 }
 
 impl Script {
-    /// A member whose znode is the first one that it sees.
+    /// Makes a member that has joined: the znode that it sees first is its own.
     fn joined(name: NameOrigin) -> Self {
         let options = MemberOptions { name, ..MemberOptions::default() };
         let member = Member::new("x", [1], options);

@@ -121,7 +121,7 @@ fn a_round_that_opens_before_the_list_is_not_missed() {
     assert_eq!(script.participant.state(), DoubleBarrierState::Inside, "a late list says nothing");
 }
 
-/// The participants of Curator and kazoo make `ready` without a look at who has entered since.
+/// The participants of Curator and kazoo make `ready` without another look at the entries.
 #[test]
 fn a_round_that_was_opened_before_the_entry_lets_it_not_pass() {
     let mut script = Script::connected();

@@ -265,7 +265,7 @@ impl World {
         self
     }
 
-    /// Gives the world servers before 3.5, whose replies to a create tell its name only.
+    /// Gives the world servers before 3.5: their replies to a create tell its name only.
     pub fn without_create2(mut self) -> Self {
         self.server.knows_create2 = false;
         self

@@ -167,7 +167,7 @@ async fn what_asking_again_does_not_repair_is_told() {
     assert_eq!(waited, Err(BarrierError::ClientClosed(SessionEnd::Closed)));
 }
 
-/// The requests to a server, by clients that have a session.
+/// Clients that have a session send these requests.
 #[tokio::test(start_paused = true)]
 async fn what_a_barrier_costs() {
     const CHECK: OpCode = OpCode::MULTI;

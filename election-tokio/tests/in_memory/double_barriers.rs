@@ -253,7 +253,7 @@ async fn a_leaving_that_is_dropped_anywhere_goes_through() {
     }
 }
 
-/// The requests to a server, by clients that have a session, at a barrier whose node exists.
+/// Clients that have a session send these requests where the barrier's node exists.
 #[tokio::test(start_paused = true)]
 async fn what_a_double_barrier_costs() {
     const LOOK: OpCode = OpCode::EXISTS;

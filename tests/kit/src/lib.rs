@@ -10,6 +10,7 @@
 //! - [`certificates`] makes certificates for servers and clients that speak TLS.
 //! - [`election`] gives each test of elections a place of its own and waits for roles, [`history`]
 //!   checks that no two nominees led at once.
+//! - [`restricted`] makes a node whose owner takes rights from the clients under test.
 //! - [`sasl`] runs servers that know users by SASL, [`identities`] finds out which identities a server
 //!   gives a client.
 //! - [`wait`] waits for a condition, within a bound, instead of sleeping.
@@ -29,6 +30,7 @@ pub mod opcode;
 mod ports;
 pub mod proxy;
 pub mod raw;
+pub mod restricted;
 pub mod sasl;
 pub mod server;
 pub mod wait;

@@ -6,7 +6,7 @@ use zk_jute::OpCode;
 use super::{begun, joined, soon, tx, waits};
 use crate::server::{Server, settle, wait};
 
-/// The requests to a server, by clients that have a session, where the ancestors exist.
+/// Clients that have a session send these requests where the ancestors exist.
 #[tokio::test(start_paused = true)]
 async fn what_a_two_phase_commit_costs() {
     const LOOK: OpCode = OpCode::EXISTS;

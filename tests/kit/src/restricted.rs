@@ -1,0 +1,73 @@
+//! A node whose owner takes rights from the clients under test, and gives them back.
+
+use core::time::Duration;
+
+use election_tokio::acl::Permissions;
+use election_tokio::{Acls, Client, CreateMode, Version};
+
+use crate::election::{Arena, LASTING};
+use crate::failure::{TestFailure, TestResult};
+use crate::server::ServerKind;
+use crate::wait::{SOON, eventually_async};
+
+/// How often the clients under test look: longer than it takes to restore the access list.
+pub const LOOK: Duration = Duration::from_secs(1);
+
+/// All rights but to delete children.
+pub const WITHOUT_DELETIONS: Permissions = Permissions::new(
+    Permissions::READ.get() | Permissions::CREATE.get() | Permissions::WRITE.get(),
+);
+
+/// A node whose access list its owner replaces.
+#[derive(Debug)]
+pub struct RestrictedNode {
+    arena: Arena,
+    path: &'static str,
+    /// The client that has all rights in any case.
+    pub owner: Client,
+}
+
+impl RestrictedNode {
+    /// Makes a node at which all other clients have these rights.
+    pub async fn new(
+        server: ServerKind,
+        path: &'static str,
+        permissions: Permissions,
+    ) -> Result<Self, TestFailure> {
+        let arena = Arena::new(server, "restricted").await?;
+        let owner = Client::builder(&arena.servers()).auth("digest", b"owner:secret");
+        let owner = owner.session_timeout(LASTING).connect_timeout(SOON).connect().await?;
+        owner.create_with_acl(path, "", CreateMode::Persistent, &acls(permissions)).await?;
+        Ok(Self { arena, path, owner })
+    }
+
+    /// Connects a client that is a stranger to the owner.
+    pub async fn client(&self) -> Result<Client, TestFailure> {
+        let builder = Client::builder(&self.arena.servers()).session_timeout(LASTING);
+        Ok(builder.look_interval(LOOK).connect_timeout(SOON).connect().await?)
+    }
+
+    /// Gives all other clients these rights, in place of those that they had.
+    pub async fn permit(&self, permissions: Permissions) -> TestResult {
+        let list = acls(permissions);
+        Ok(self.owner.set_acl(self.path, &list, Version::ANY).await.map(drop)?)
+    }
+
+    /// Waits until so many children are there that have not this name.
+    pub async fn wait_for_children_beside(&self, name: &str, count: usize) -> TestResult {
+        let are_there = async || {
+            let children = self.owner.get_children(self.path).await;
+            children.is_ok_and(|children| children.iter().filter(|it| *it != name).count() == count)
+        };
+        Ok(eventually_async(SOON, &format!("{count} children are there"), are_there).await?)
+    }
+
+    /// Waits until so many children are there.
+    pub async fn wait_for_children(&self, count: usize) -> TestResult {
+        self.wait_for_children_beside("", count).await
+    }
+}
+
+fn acls(permissions: Permissions) -> Acls {
+    Acls::creator_all().world(permissions)
+}
