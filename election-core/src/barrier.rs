@@ -8,9 +8,9 @@
 
 mod told;
 
-pub(crate) use told::NO_NODE;
 pub use told::{BarrierEnd, BarrierFailure, BarrierGaveUp, BarrierState};
 
+use crate::code::NO_NODE;
 use crate::command::{
     Check, Command, Create, CreateMode, Delete, ExpectedVersion, Multi, NewZnode, Op, Output, Part,
     Payload, Watch, Znode,

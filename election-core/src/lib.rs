@@ -38,6 +38,7 @@ extern crate alloc;
 mod access;
 mod barrier;
 pub mod children;
+mod code;
 mod command;
 mod counter;
 mod double_barrier;

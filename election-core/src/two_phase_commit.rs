@@ -28,6 +28,7 @@ pub use child::{CommitChild, CommitState, SitePresence, SiteState};
 pub use task::CommitTask;
 pub use told::{CommitEnd, CommitFailure, CommitSiteNotice, Decision};
 
+use crate::code::{NO_NODE, NODE_EXISTS, NOT_EMPTY};
 use crate::command::{Command, Op, Output, Watch, Znode};
 use crate::event::{Event, Failure, Reply};
 use crate::id::NomineeId;
@@ -309,10 +310,6 @@ struct Before {
 const fn is_outdated(code: i32) -> bool {
     matches!(code, NO_NODE | NODE_EXISTS | NOT_EMPTY)
 }
-
-const NO_NODE: i32 = -101;
-const NODE_EXISTS: i32 = -110;
-const NOT_EMPTY: i32 = -111;
 
 impl Recipe for TwoPhaseCommit {
     type Notice = CommitSiteNotice;

@@ -2,11 +2,8 @@
 
 use thiserror::Error;
 
+use crate::code::{NO_AUTH, NOT_EMPTY};
 use crate::event::Failure;
-
-pub(crate) const NO_NODE: i32 = -101;
-pub(crate) const NO_AUTH: i32 = -102;
-const NOT_EMPTY: i32 = -111;
 
 /// How an operation on a barrier ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -4,11 +4,11 @@ use super::member::{MemberName, Members};
 use super::options::WhenUnderWay;
 use super::request::Request;
 use super::stage::{
-    Answer, BAD_VERSION, Blocked, Entering, Gathering, NODE_EXISTS, Next, Others, Participant,
-    ReadyWatch, Stage, Step, fail, others_watched,
+    Answer, Blocked, Entering, Gathering, Next, Others, Participant, ReadyWatch, Stage, Step, fail,
+    others_watched,
 };
 use super::told::{DoubleBarrierEnd, DoubleBarrierNotice};
-use crate::barrier::NO_NODE;
+use crate::code::{BAD_VERSION, NO_NODE, NODE_EXISTS};
 use crate::event::{Change, Failure, Reply};
 use crate::id::Version;
 use crate::ticket::Ticket;

@@ -3,11 +3,10 @@
 use super::member::Members;
 use super::request::Request;
 use super::stage::{
-    Answer, BAD_VERSION, Entering, Gathering, List, NODE_EXISTS, Next, OwnWatch, Participant,
-    ReadyWatch, Stage, fail,
+    Answer, Entering, Gathering, List, Next, OwnWatch, Participant, ReadyWatch, Stage, fail,
 };
 use super::told::{DoubleBarrierEnd, DoubleBarrierNotice};
-use crate::barrier::NO_NODE;
+use crate::code::{BAD_VERSION, NO_NODE, NODE_EXISTS};
 use crate::event::{Change, Failure, Reply};
 use crate::id::SessionId;
 use crate::outcome::Cause;

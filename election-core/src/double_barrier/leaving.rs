@@ -4,11 +4,11 @@
 use super::member::{MemberName, Members, Range};
 use super::request::Request;
 use super::stage::{
-    Answer, BAD_VERSION, Debt, Entry, Leaving, Next, Others, Patience, Ready, ReadyWatch, Sight,
-    Stage, failure, others_watched,
+    Answer, Debt, Entry, Leaving, Next, Others, Patience, Ready, ReadyWatch, Sight, Stage, failure,
+    others_watched,
 };
 use super::told::DoubleBarrierEnd;
-use crate::barrier::NO_NODE;
+use crate::code::{BAD_VERSION, NO_NODE};
 use crate::event::{Change, Failure, Reply};
 use crate::id::{Token, Version};
 use crate::outcome::Cause;

@@ -8,9 +8,6 @@ use crate::event::{Failure, Reply};
 use crate::id::{SessionId, Token, Version};
 use crate::ticket::Ticket;
 
-pub(super) const BAD_VERSION: i32 = -103;
-pub(super) const NODE_EXISTS: i32 = -110;
-
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Stage {
     /// The participant has no entry, as far as it knows.

@@ -9,10 +9,11 @@ use core::fmt::Write as _;
 use heapless::String;
 
 use super::exchange::{
-    Answer, Answered, DowngradeRefused, Exchange, Exchanging, NO_NODE, Step, delete, exchange_of,
+    Answer, Answered, DowngradeRefused, Exchange, Exchanging, Step, delete, exchange_of,
 };
 use super::{Lock, LockFailure, LockNotice};
 use crate::access::Access;
+use crate::code::NO_NODE;
 use crate::command::{Command, Op, Watch, Znode};
 use crate::event::{Event, Failure};
 use crate::format::Downgrade;

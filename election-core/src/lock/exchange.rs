@@ -107,9 +107,6 @@ pub(super) enum Answer {
     Other(NominationError),
 }
 
-/// The error code of a znode that does not exist.
-pub(super) const NO_NODE: i32 = -101;
-
 pub(super) fn exchange_of<'a>(writer: &'a CandidateName, reader: &'a CandidateName) -> Op<'a> {
     let znode = NewZnode::Named(Znode::Child(reader.into()));
     let create = Create { znode, mode: CreateMode::Ephemeral, data: Payload::Kept(0) };

@@ -2,11 +2,10 @@
 
 use thiserror::Error;
 
+use crate::code::NO_AUTH;
 use crate::event::{Failure, Stat};
 use crate::id::{SessionId, Token};
 use crate::outcome::{Cause, Departure};
-
-const NO_AUTH: i32 = -102;
 
 /// The progress of a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

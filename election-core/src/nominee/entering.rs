@@ -6,6 +6,7 @@ use super::stage::{
 };
 use super::unnamed::Found;
 use super::{Nominee, Patience, Reaction, is_owned, mismatch};
+use crate::code::NOT_EMPTY;
 use crate::command::ExpectedVersion;
 use crate::event::{Failure, Reply, Stat};
 use crate::id::SessionId;
@@ -13,9 +14,6 @@ use crate::name::{CandidateName, ChildName, NameError};
 use crate::outcome::{Departure, End, NominationError, Notice, Obstacle};
 use crate::policy::ElectionNode;
 use crate::ticket::Ticket;
-
-/// The error code for a znode that cannot be deleted because it has children.
-const NOT_EMPTY: i32 = -111;
 
 impl Nominee {
     pub(super) fn create_answered<'a>(

@@ -1,5 +1,6 @@
 //! Results of events, and the meaning of unfitting replies.
 
+use crate::code::NO_AUTH;
 use crate::event::{Failure, Reply, Stat};
 use crate::id::SessionId;
 use crate::outcome::{NominationError, Notice};
@@ -34,9 +35,6 @@ pub(crate) fn mismatch(result: &Result<Reply<'_>, Failure>) -> NominationError {
         _ => NominationError::UnexpectedReply,
     }
 }
-
-/// The error code of [`Failure::NoAuth`].
-const NO_AUTH: i32 = -102;
 
 /// Returns whether a znode that was read is the one that this session created.
 pub(super) fn is_owned(stat: &Stat, session: SessionId) -> bool {

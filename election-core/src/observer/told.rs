@@ -2,11 +2,10 @@
 
 use thiserror::Error;
 
+use crate::code::NO_AUTH;
 use crate::event::Failure;
 use crate::id::{SessionId, Token, Version};
 use crate::name::CandidateName;
-
-const NO_AUTH: i32 = -102;
 
 /// The last observation. Each was true at one moment, and they come in order.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

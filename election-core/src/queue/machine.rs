@@ -6,14 +6,13 @@ use core::mem;
 use heapless::String;
 
 use super::format::Key;
-use super::stage::{
-    Earlier, NO_CHILDREN_FOR_EPHEMERALS, NO_NODE, NODE_EXISTS, NOT_EMPTY, Parting, Session, Stage,
-};
+use super::stage::{Earlier, Parting, Session, Stage};
 use super::window::Extent;
 use super::{
     Competition, Item, Known, Link, Lists, Purpose, Taker, TakerEnd, TakerFailure, TakerNotice,
     Target, WhenEmpty, Will,
 };
+use crate::code::{NO_CHILDREN_FOR_EPHEMERALS, NO_NODE, NODE_EXISTS, NOT_EMPTY};
 use crate::command::{Command, Output, Watch};
 use crate::event::{Event, Failure, Reply};
 use crate::id::SessionId;

@@ -4,6 +4,7 @@ use heapless::String;
 
 use super::format::{CLAIM, ITEM, Key};
 use super::told::{TakerEnd, TakerFailure};
+use crate::code::NO_NODE;
 use crate::command::{
     Check, Create, CreateMode, Delete, ExpectedVersion, Multi, NewZnode, Op, Part, Payload, Watch,
     Znode,
@@ -191,11 +192,5 @@ impl<D> Stage<D> {
         }
     }
 }
-
-/// Error codes that say what happened to an item.
-pub(super) const NO_NODE: i32 = -101;
-pub(super) const NODE_EXISTS: i32 = -110;
-pub(super) const NO_CHILDREN_FOR_EPHEMERALS: i32 = -108;
-pub(super) const NOT_EMPTY: i32 = -111;
 
 const _: () = assert!(CLAIM < 64);

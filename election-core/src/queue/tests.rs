@@ -194,7 +194,7 @@ fn what_was_passed_over_is_listed_by_the_next_taker_by_priority() {
     compare(&mut script, 1, 4, 2);
     script.list(&items);
     script.read(b"");
-    script.answer(Err(Failure::Rejected(stage::NOT_EMPTY)));
+    script.answer(Err(Failure::Rejected(crate::code::NOT_EMPTY)));
     assert_eq!(script.asked, "read queue-07-0000000002");
     script.read(b"");
     script.answer(Ok(Reply::Deleted));

@@ -6,6 +6,7 @@ use thiserror::Error;
 use super::child::{ChildName, CommitChild, CommitState};
 use super::tally::Tally;
 use super::told::CommitFailure;
+use crate::code::{NO_NODE, NODE_EXISTS, NOT_EMPTY};
 use crate::command::{
     Command, Create, CreateMode, Delete, ExpectedVersion, Multi, NewZnode, Op, Output, Part,
     Payload, Watch, Znode,
@@ -230,10 +231,6 @@ fn is_set(sites: &[SiteName]) -> bool {
 const fn is_outdated(code: i32) -> bool {
     matches!(code, NO_NODE | NODE_EXISTS | NOT_EMPTY)
 }
-
-const NO_NODE: i32 = -101;
-const NODE_EXISTS: i32 = -110;
-const NOT_EMPTY: i32 = -111;
 
 impl<S: AsRef<[SiteName]>> Recipe for TwoPhaseBegin<S> {
     /// It reports its end, once.
