@@ -93,6 +93,15 @@ impl Actor {
         self.client.sync(LOCK).await?;
         Ok(Traffic::of(&self.proxy.counters()))
     }
+
+    /// Waits until the client has asked for all that it needs before it waits; returns the traffic.
+    async fn settled_after(&self, asked: [u64; 5]) -> Result<Traffic, TestFailure> {
+        eventually_async(SOON, "the client has asked for all that it needs", async || {
+            self.settled().await.is_ok_and(|now| now.requests() == asked)
+        })
+        .await?;
+        self.settled().await
+    }
 }
 
 impl Traffic {
@@ -143,21 +152,16 @@ async fn one_that_waits_takes_four_and_is_woken_alone(server: ServerKind) -> Tes
     let stage = Stage::new(server).await?;
     let (holder, heir, last) = (stage.actor().await?, stage.actor().await?, stage.actor().await?);
     let guard = soon("the lock", holder.client.lock(LOCK).lock()).await??;
-    let before = heir.settled().await?;
     let waiting = stage.wait_for(heir.client.lock(LOCK), 2).await?;
-    eventually_async(SOON, "the heir has asked for all that it needs", async || {
-        let asked = heir.settled().await.map(|now| now.since(before).requests());
-        asked.is_ok_and(|asked| asked == [1, 1, 2, 0, 0])
-    })
-    .await?;
+    let heir_before = heir.settled_after([1, 1, 2, 0, 0]).await?;
     let third = stage.wait_for(last.client.lock(LOCK), 3).await?;
+    let last_before = last.settled_after([1, 1, 1, 0, 0]).await?;
 
-    let before = (heir.settled().await?, last.settled().await?);
     guard.release().await?;
     let guard = soon("the heir has it", waiting).await??;
-    let (woken, unmoved) = (heir.settled().await?.since(before.0), last.settled().await?);
+    let (woken, unmoved) = (heir.settled().await?.since(heir_before), last.settled().await?);
     assert_eq!((woken.requests(), woken.events), ([0; 5], 1));
-    assert_eq!(unmoved, before.1);
+    assert_eq!(unmoved, last_before);
     drop(guard);
     soon("the last one has it", third).await??.release().await?;
     Ok(())
@@ -227,12 +231,9 @@ async fn a_writer_wakes_all_readers_behind_it_and_the_last_reader_the_writer(
     let mut writer = stage.wait_for(second.client.write_lock(LOCK), 2 + READERS).await?;
     let mut before = Vec::new();
     for reader in &readers {
-        eventually_async(SOON, "the reader watches", async || {
-            reader.settled().await.is_ok_and(|asked| asked.reads == 2)
-        })
-        .await?;
-        before.push(reader.settled().await?);
+        before.push(reader.settled_after([1, 1, 2, 0, 0]).await?);
     }
+    second.settled_after([1, 1, 1, 0, 0]).await?;
     guard.release().await?;
     let mut guards = Vec::new();
     for waiting in waiting {
