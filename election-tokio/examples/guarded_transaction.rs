@@ -6,7 +6,7 @@
 use std::error::Error;
 use std::io;
 
-use election_tokio::{Acls, Client, CreateMode, Leadership, TransactionError, Version};
+use election_tokio::{Acls, Client, CreateMode, Leadership, Role, TransactionError, Version};
 use zk_embedded::Server;
 
 const ROOT: &str = "/examples/guarded-transaction";
@@ -31,7 +31,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
     // Prepared while it leads, and sent too late, as a paused process sends it.
     let late = old.transaction().set_data(LEDGER, "written too late", Version::ANY);
 
+    // The heir stands before the old leader falls, which would stand again and might lead again.
     let mut heir = second.election(ELECTION).data("second").nominate()?;
+    heir.updates().wait_for(|status| matches!(status.role, Role::Following { .. })).await?;
     operator.delete(&format!("{ELECTION}/{}", old.candidate()), Version::ANY).await?;
     let new = heir.elected().await?;
     println!("the second nominee leads with token {}", new.token());

@@ -5,6 +5,7 @@ use std::process::Output;
 use election_tokio::{Client, CreateMode, Role, Version};
 use rustix::process::Signal;
 use serde_json::Value;
+use zk_test_kit::election::soon;
 use zk_test_kit::wait::{SOON, eventually};
 use zk_test_kit::zookeeper::{Ensemble, Member, Mode, Options};
 
@@ -194,11 +195,14 @@ async fn candidates_that_may_lead_beside_the_leader_are_told_with_how_to_remove_
         let (own, other) = (client().await, client().await);
         // The number of the leader is not the first one.
         let early = own.election(ELECTION).nominate().expect("a nomination");
+        let mut first = early.updates();
+        let leads = first.wait_for(|status| matches!(status.role, Role::Leading { .. }));
+        drop(soon("the first one leads", leads).await.expect("in time").expect("it stands"));
         let mut nomination =
             own.election(ELECTION).data("host-a").nominate().expect("a nomination");
         let mut status = nomination.updates();
         let stands = status.wait_for(|status| matches!(status.role, Role::Following { .. }));
-        drop(stands.await.expect("it stands"));
+        drop(soon("the second one follows", stands).await.expect("in time").expect("it stands"));
         early.withdraw().await.expect("it withdraws");
         let leadership = nomination.elected().await.expect("it is elected");
         let token = leadership.token().to_string();

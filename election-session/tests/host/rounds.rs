@@ -39,7 +39,7 @@ fn the_first_to_write_wins_a_round() {
 }
 
 #[test]
-fn a_round_goes_on_over_a_lost_connection_and_an_expiry() {
+fn a_round_goes_on_over_a_lost_connection() {
     let mut lab = Lab::new();
     lab.server.put("/e.go", "");
     // The reply to the transaction is lost.
@@ -60,7 +60,25 @@ fn a_round_goes_on_over_a_lost_connection_and_an_expiry() {
     lab.server.answers = Answers::Sent;
     lab.pass(1000);
     assert_eq!(notices(&mut lab), [(anna, Notice::Won)]);
+}
 
+/// It would wait for ever for the others, which have gone.
+#[test]
+fn a_player_that_comes_when_all_is_over_loses() {
+    let mut lab = Lab::new();
+    lab.server.put("/e.go", "");
+    let anna = lab.stand(Player::new("anna", 1));
+    assert_eq!(notices(&mut lab), [(anna, Notice::Won)]);
+    let bert = lab.stand(Player::new("bert", 2));
+    assert_eq!(notices(&mut lab), [(bert, Notice::AwaitsOthers(1)), (bert, Notice::Lost)]);
+    assert_eq!(lab.server.children("/e"), [""; 0]);
+    assert_eq!(lab.server.watches(), [""; 0]);
+}
+
+#[test]
+fn a_round_goes_on_over_an_expiry() {
+    let mut lab = Lab::new();
+    lab.server.put("/e.go", "");
     let bert = lab.stand(Player::new("bert", 2));
     assert_eq!(notices(&mut lab), [(bert, Notice::AwaitsOthers(1))]);
     lab.server.expire_all();
@@ -69,7 +87,10 @@ fn a_round_goes_on_over_a_lost_connection_and_an_expiry() {
     assert_eq!(notices(&mut lab), [(bert, Notice::AwaitsOthers(1))]);
     let carl = lab.stand(Player::new("carl", 2));
     let told = notices(&mut lab);
-    assert!(told.contains(&(bert, Notice::Lost)) && told.contains(&(carl, Notice::Lost)));
+    let winner = lab.server.data("/e.winner").unwrap().to_owned();
+    let outcome = |name| if name == winner { Notice::Won } else { Notice::Lost };
+    assert!(winner == "bert" || winner == "carl");
+    assert!(told.contains(&(bert, outcome("bert"))) && told.contains(&(carl, outcome("carl"))));
 }
 
 #[test]

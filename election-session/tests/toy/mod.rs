@@ -2,7 +2,8 @@
 //!
 //! Each player joins by a child of the node, waits until `NODE.go` is there and enough others have
 //! joined, then creates `NODE.winner` and signs the node in one transaction, if it is the first. The
-//! winner closes the round by a write to `NODE.go`; all players take their children with them.
+//! winner closes the round by a write to `NODE.go`; all players take their children with them. A player
+//! that sees too few others looks for a winner too: they may have played, and left.
 
 use election_core::ExpectedVersion::{Any, Exactly};
 use election_core::{
@@ -45,6 +46,8 @@ enum Stage {
     Joining,
     AwaitingGo,
     AwaitingOthers,
+    /// Too few others are there. The children are watched.
+    LookingBack,
     ReadingNode,
     Grabbing(Version),
     ReadingWinner,
@@ -84,7 +87,9 @@ impl Player {
                 let signature = Part::Write(write(node, version));
                 Op::Multi(Multi::of([open, winner, signature]))
             }
-            Stage::ReadingWinner => Op::Read { znode: WINNER, watch: Watch::None },
+            Stage::LookingBack | Stage::ReadingWinner => {
+                Op::Read { znode: WINNER, watch: Watch::None }
+            }
             Stage::ClosingRound => Op::Write(write(GO, self.go)),
             Stage::Leaving(_) => Op::Delete(Delete { znode: own, version: Any }),
             Stage::Over => return None,
@@ -108,20 +113,25 @@ impl Player {
             (Stage::AwaitingOthers, Ok(Reply::Children(names))) => match names.count() {
                 joined if joined < self.enough => {
                     self.watch = Some(ticket);
-                    (Stage::AwaitingOthers, Some(Notice::AwaitsOthers(joined)))
+                    (Stage::LookingBack, Some(Notice::AwaitsOthers(joined)))
                 }
                 _ => (Stage::ReadingNode, None),
             },
+            (Stage::LookingBack, Err(Failure::NoNode)) => (Stage::AwaitingOthers, None),
             (Stage::ReadingNode, Ok(Reply::Read { stat, .. })) => {
                 (Stage::Grabbing(stat.version), None)
             }
             (Stage::Grabbing(_), Ok(_)) => (Stage::ClosingRound, None),
             (Stage::Grabbing(_), Err(Failure::Aborted { .. })) => (Stage::ReadingWinner, None),
             // Also where the reply to the own transaction was lost.
-            (Stage::ReadingWinner, Ok(Reply::Read { data, .. })) if is_own(data) => {
+            (Stage::LookingBack | Stage::ReadingWinner, Ok(Reply::Read { data, .. }))
+                if is_own(data) =>
+            {
                 (Stage::ClosingRound, None)
             }
-            (Stage::ReadingWinner, Ok(_)) => (Stage::Leaving(Some(Notice::Lost)), None),
+            (Stage::LookingBack | Stage::ReadingWinner, Ok(_)) => {
+                (Stage::Leaving(Some(Notice::Lost)), None)
+            }
             (Stage::ClosingRound, Ok(_) | Err(Failure::BadVersion)) => {
                 (Stage::Leaving(Some(Notice::Won)), None)
             }
@@ -129,11 +139,15 @@ impl Player {
             (_, result) => (Stage::Leaving(result.err().map(Notice::Failed)), None),
         };
         self.stage = next;
+        if !matches!(next, Stage::AwaitingGo | Stage::AwaitingOthers | Stage::LookingBack) {
+            self.watch = None;
+        }
         notice
     }
 
     fn output(&mut self, notice: Option<Notice>) -> Output<'_, Notice> {
-        if (self.link, self.watch) != (Link::Idle, None) || self.stage == Stage::Over {
+        let waits = self.watch.is_some() && self.stage != Stage::LookingBack;
+        if self.link != Link::Idle || waits || self.stage == Stage::Over {
             return Output { command: None, notice };
         }
         let ticket = Ticket::request(Incarnation::FIRST, self.steps);

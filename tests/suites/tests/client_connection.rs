@@ -152,7 +152,7 @@ async fn requests_in_flight_at_a_cut_end_and_are_sent_once(server: ServerKind) -
             Err(kind) => panic!("{kind:?}"),
         }
     }
-    cut.wait(SOON)?;
+    cut.happened(SOON).await?;
     assert!(done == 50 && open > 0, "{done} {open} {not_sent}");
     assert_eq!(done + open + not_sent, WRITES);
     until_connected(&client).await?;

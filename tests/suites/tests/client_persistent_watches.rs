@@ -187,7 +187,7 @@ async fn a_gap_is_open_until_the_watches_are_set_again(server: ServerKind) -> Te
     let cut = proxy.cut_when(Cut::instead_of_reply_to(Opcode::SET_WATCHES2));
     proxy.cut();
     assert_eq!(next(&mut watch).await?, WatchUpdate::ChangesMissed);
-    cut.wait(SOON)?;
+    cut.happened(SOON).await?;
     assert!(proxy.counters().accepted >= 3, "after the second reconnect, not after the first");
     let other = direct(server.shared()?).await?;
     other.create(&path, "", CreateMode::Ephemeral).await?;

@@ -52,7 +52,7 @@ async fn a_failed_nomination_leaves_no_candidate_however_often_the_connection_is
         let refused = EndReason::Failed(NominationError::Rejected(ErrorCode::NO_AUTH.get()));
         assert_eq!(ended.map(|leadership| leadership.token()), Err(refused));
         drop(nomination);
-        planned.wait(SOON)?;
+        planned.happened(SOON).await?;
         eventually_async(SOON, &format!("no candidate stands after {cut:?}"), async || {
             reader.get_children(ELECTION).await.is_ok_and(|all| all.iter().next().is_none())
         })

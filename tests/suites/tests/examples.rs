@@ -182,7 +182,7 @@ async fn answers_that_are_lost_do_not_disturb_them(server: ServerKind) -> TestRe
         let planned = proxy.cut_when(Cut::instead_of_reply_to(opcode).skipping(skipped));
         let chroot = server.fresh_chroot("examples")?;
         let said = said(example, &[&format!("{}{chroot}", proxy.connect_string())]).await?;
-        planned.wait(SOON)?;
+        planned.happened(SOON).await?;
         in_order(&said, &[said_all_the_same]);
     }
     Ok(())

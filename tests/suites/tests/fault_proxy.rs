@@ -1,7 +1,7 @@
 //! Each fault of the proxy, between hand-written protocol bytes and a real server.
 #![forbid(unsafe_code)]
 
-use core::net::SocketAddr;
+use core::net::{Ipv4Addr, SocketAddr};
 use core::time::Duration;
 use std::io;
 use std::net::{TcpListener, TcpStream};
@@ -305,6 +305,15 @@ fn a_cut_after_the_connect_response_meets_every_client_but_once() -> TestResult 
     client.wait_for_end()?;
     RawClient::connect(bench.proxy.addr(), SESSION)?.ping()?;
     Ok(())
+}
+
+/// The client could not go on, and the wait would be for what it prevents.
+#[tokio::test]
+#[should_panic(expected = "the planned cut happens: the client may wait for the thread")]
+async fn the_only_thread_of_a_runtime_is_not_blocked() {
+    let nowhere = SocketAddr::from((Ipv4Addr::LOCALHOST, 1));
+    let proxy = Proxy::to(nowhere).expect("a proxy asks for no server before a client comes");
+    let _ = proxy.cut_when(Cut::before(CREATE)).wait(Duration::ZERO);
 }
 
 #[test]

@@ -8,6 +8,7 @@ mod toy;
 use election_tokio::recipe::{RecipeEnd, RecipeUpdate, Standing};
 use election_tokio::{Client, CreateMode, Version};
 use toy::{Notice, Player};
+use zk_test_kit::election::soon;
 use zk_test_kit::failure::{TestFailure, TestResult};
 use zk_test_kit::on_both_servers;
 use zk_test_kit::server::ServerKind;
@@ -57,7 +58,7 @@ async fn the_first_to_write_wins_each_round(server: ServerKind) -> TestResult {
         referee.create(&format!("{path}.go"), "", CreateMode::Persistent).await?;
         let mut winners = Vec::new();
         for (player, name) in players.into_iter().zip(NAMES) {
-            let end = player.await?.pop();
+            let end = soon(&format!("{name} has played"), player).await??.pop();
             assert!(matches!(end, Some(Notice::Won | Notice::Lost)), "{name}: {end:?}");
             winners.extend((end == Some(Notice::Won)).then_some(name));
         }

@@ -21,7 +21,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 pub use crate::opcode::Opcode;
 use crate::ports::ReservedPort;
-use crate::wait::NotInTime;
+use crate::wait::{NotInTime, eventually_async};
 pub use connection::ConnectionId;
 pub use counters::Counters;
 use door::Door;
@@ -179,11 +179,15 @@ impl Proxy {
         self.shared.lock().counters.clone()
     }
 
-    /// Waits until the counters fulfil `condition`, and gives them as they then were.
+    /// Blocks until the counters fulfil `condition`, and gives them as they then were.
     ///
     /// # Errors
     ///
     /// [`NotInTime`] with `what`, and the counters, when they do not within `bound`.
+    ///
+    /// # Panics
+    ///
+    /// If it would block the only thread of a runtime, on which the client may run.
     pub fn wait_for(
         &self,
         bound: Duration,
@@ -207,6 +211,8 @@ impl Drop for Proxy {
     }
 }
 
+const CUT_HAPPENS: &str = "the planned cut happens";
+
 /// A cut that was planned. Dropping this handle changes nothing.
 #[derive(Debug)]
 pub struct PlannedCut {
@@ -220,10 +226,20 @@ impl PlannedCut {
         self.shared.lock().plans.outcome(self.plan)
     }
 
-    /// Waits until the cut has happened.
+    /// Blocks until the cut has happened.
+    ///
+    /// # Panics
+    ///
+    /// If it would block the only thread of a runtime, on which the client may run: see
+    /// [`PlannedCut::happened`].
     pub fn wait(&self, bound: Duration) -> Result<ConnectionId, NotInTime> {
-        self.shared
-            .wait_for(bound, "the planned cut happens", |state| state.plans.outcome(self.plan))
+        self.shared.wait_for(bound, CUT_HAPPENS, |state| state.plans.outcome(self.plan))
+    }
+
+    /// Does as [`PlannedCut::wait`], and leaves the runtime to the client.
+    pub async fn happened(&self, bound: Duration) -> Result<ConnectionId, NotInTime> {
+        eventually_async(bound, CUT_HAPPENS, async || self.cut_connection().is_some()).await?;
+        self.cut_connection().ok_or_else(|| NotInTime::new(CUT_HAPPENS, bound))
     }
 
     /// Gives the plan up, unless it has happened.

@@ -8,6 +8,8 @@ use std::net::TcpStream;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+use tokio::runtime::{Handle, RuntimeFlavor};
+
 use super::connection::{Connection, ConnectionId, Ends, Frame, Label};
 use super::counters::Counters;
 use super::frame::{self, Direction, FrameKind, Piece, Splitter};
@@ -24,6 +26,11 @@ pub(super) enum Protocol {
 pub(super) struct Held {
     pub(super) to_server: bool,
     pub(super) to_client: bool,
+}
+
+/// Whether this is the one thread of a runtime: while it blocks, no task of that runtime goes on.
+fn is_only_thread() -> bool {
+    Handle::try_current().is_ok_and(|at| at.runtime_flavor() == RuntimeFlavor::CurrentThread)
 }
 
 #[derive(Debug)]
@@ -242,13 +249,17 @@ impl Shared {
         self.changed.notify_all();
     }
 
-    /// Waits until `find` finds something.
+    /// Blocks until `find` finds something.
     pub(super) fn wait_for<T>(
         &self,
         bound: Duration,
         what: &str,
         find: impl Fn(&State) -> Option<T>,
     ) -> Result<T, NotInTime> {
+        assert!(
+            !is_only_thread(),
+            "{what}: the client may wait for the thread that waits for this"
+        );
         let deadline = Instant::now() + bound;
         let mut state = self.lock();
         loop {

@@ -42,7 +42,7 @@ fn pass(pair: &mut Pair, turn: usize) -> TestResult {
             side
         }
         Fate::CutOff => {
-            pair.cut_off();
+            pair.cut_off()?;
             pair.ours.waits(ours, QUIET)?;
             setter.other()
         }

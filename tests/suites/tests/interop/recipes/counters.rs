@@ -52,7 +52,7 @@ fn count(
     }
     if fate == Fate::CutOff {
         pair.ours.gives(ours, 2)?;
-        pair.cut_off();
+        pair.cut_off()?;
     }
     let mut told = Vec::new();
     for (side, order) in orders {

@@ -75,11 +75,11 @@ fn one_is_killed_while_it_enters(pair: &mut Pair, killed: Side) -> TestResult {
 fn ours_is_cut_off(pair: &mut Pair) -> TestResult {
     let entering = pair.ours.begin(ENTER)?;
     pair.ours.waits(entering, QUIET)?;
-    pair.cut_off();
+    pair.cut_off()?;
     pair.ours.waits(entering, QUIET)?;
     pair.peer.run(ENTER)?;
     pair.ours.end(entering)?;
-    pair.cut_off();
+    pair.cut_off()?;
     let leaving = pair.ours.begin(LEAVE)?;
     pair.ours.waits(leaving, QUIET)?;
     let theirs = pair.peer.begin(LEAVE)?;
@@ -92,7 +92,7 @@ fn ours_is_cut_off(pair: &mut Pair) -> TestResult {
 fn theirs_is_cut_off(pair: &mut Pair) -> TestResult {
     let entering = pair.peer.begin(ENTER)?;
     pair.peer.waits(entering, QUIET)?;
-    pair.cut_off();
+    pair.cut_off()?;
     pair.early += usize::from(pair.peer.ends_within(entering, QUIET));
     pair.ours.run(ENTER)?;
     let stuck = pair.stuck;

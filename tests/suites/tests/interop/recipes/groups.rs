@@ -131,7 +131,7 @@ impl Group {
                 }
             }
             Fate::CutOff => {
-                pair.cut_off();
+                pair.cut_off()?;
                 self.is_seen(pair)?;
                 self.write(pair)?;
             }

@@ -4,8 +4,9 @@ use core::ops::Range;
 use core::time::Duration;
 
 use zk_test_kit::failure::{TestFailure, TestResult};
-use zk_test_kit::proxy::Proxy;
+use zk_test_kit::proxy::{FrameKind, Proxy};
 use zk_test_kit::server::{ServerKind, TestServer};
+use zk_test_kit::wait::SOON;
 
 use super::participant::{Order, Participant};
 use crate::programs::Library;
@@ -116,9 +117,15 @@ impl Pair {
         Ok(())
     }
 
-    /// Cuts both off from the server.
-    pub(super) fn cut_off(&self) {
+    /// Cuts both off from the server, and waits until both are back: what an order meets before that
+    /// is the peer's to decide, and most fail.
+    pub(super) fn cut_off(&self) -> TestResult {
+        let before = self.proxy.counters().passed(FrameKind::ConnectResponse);
         self.proxy.cut();
+        self.proxy.wait_for(SOON, "both are back", |now| {
+            now.passed(FrameKind::ConnectResponse) >= before + 2
+        })?;
+        Ok(())
     }
 
     /// Waits until the peer, which was cut off, has carried out an order, or has failed to.

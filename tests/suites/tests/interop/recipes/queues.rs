@@ -135,7 +135,7 @@ fn both(
                 pair.ours.gives(*order, 3)?;
             }
         }
-        pair.cut_off();
+        pair.cut_off()?;
     }
     let mut items = Vec::new();
     for (side, order) in orders {
