@@ -85,7 +85,7 @@ async fn leaders_that_resign_in_turn_are_followed_at_once(server: ServerKind) ->
         leadership.resign().await?;
         leadership = leads(&mut next).await?;
         let took = resigned_at.elapsed();
-        let stalled = stalls.total() - stalled;
+        let stalled = stalls.total().saturating_sub(stalled);
         println!("followed after {took:?}, {stalled:?} of it stalled");
         assert!(leadership.is_valid());
         assert!(took < TIMEOUT / 12 + stalled, "{took:?}, {stalled:?}");
@@ -108,7 +108,7 @@ async fn a_nominee_that_comes_late_leads_at_once(server: ServerKind) -> TestResu
         let mut nomination = client.election(ELECTION).nominate()?;
         let leadership = leads(&mut nomination).await?;
         let took = nominated_at.elapsed();
-        let stalled = stalls.total() - stalled;
+        let stalled = stalls.total().saturating_sub(stalled);
         assert!(matches!(nomination.status().role, Role::Leading { .. }));
         client.sync(ELECTION).await?;
         let commits = proxy.counters().requests(Opcode::MULTI) - commits;
