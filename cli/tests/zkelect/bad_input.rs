@@ -13,7 +13,7 @@ use crate::support::{BEATING, Folder, Plan, Run, output, servers, text, touch};
 
 /// Runs `list` and checks its exit code and what it says.
 fn list_fails(servers: &str, election: &str, code: i32, said: &[&str]) {
-    let arguments = ["list", "--servers", servers, "--election", election, "--timeout", "2s"];
+    let arguments = ["list", "--servers", servers, "--election", election, "--timeout", "5s"];
     let output = output(&arguments);
     let stderr = text(&output.stderr);
     assert_eq!(output.status.code(), Some(code), "{stderr}");
@@ -114,12 +114,12 @@ fn a_wait_ends_when_it_was_told_to() {
     let server = Served::start("wait", &[]);
     let folder = Folder::new("wait-run");
     let plan =
-        |id| Plan { servers: server.address(), id, options: &["--wait", "1s"], script: BEATING };
+        |id| Plan { servers: server.address(), id, options: &["--wait", "5s"], script: BEATING };
     let leader = Run::start(&folder, &plan("a"));
     leader.wait_for("elected", 1);
     let mut follower = Run::start(&folder, &plan("b"));
     assert_eq!(follower.ended().code(), Some(69), "{}", follower.said());
-    assert!(follower.said().contains("not elected within 1s"), "{}", follower.said());
+    assert!(follower.said().contains("not elected within 5s"), "{}", follower.said());
     assert_eq!(follower.names(), ["following", "ended"]);
     // The bound is for the wait, not for the lead.
     assert_eq!(leader.names(), ["elected"]);

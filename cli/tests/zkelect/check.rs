@@ -14,7 +14,7 @@ use crate::served::Served;
 use crate::support::{output, servers, text};
 
 fn check(servers: &str, options: &[&str]) -> Output {
-    output(&[&["check", "--servers", servers, "--timeout", "5s"], options].concat())
+    output(&[&["check", "--servers", servers, "--timeout", "15s"], options].concat())
 }
 
 /// Asserts the exit code, and returns the findings of `--json`.

@@ -20,7 +20,7 @@ fn complete(ensemble: &Ensemble) {
 }
 
 fn check(servers: &str, options: &[&str]) -> Output {
-    let line = ["check", "--servers", servers, "--election", ELECTION, "--timeout", "5s"];
+    let line = ["check", "--servers", servers, "--election", ELECTION, "--timeout", "15s"];
     output(&[&line, options].concat())
 }
 
@@ -64,7 +64,7 @@ fn assert_only(problems: &[Value], (step, verdict): (&str, &str), said: &[&str])
 }
 
 fn start(folder: &Folder, servers: &str, id: &str) -> Run {
-    let options = ["--session-timeout", "4s", "--grace", "1s"];
+    let options = ["--session-timeout", "15s", "--grace", "1s"];
     Run::start(folder, &Plan { servers, id, options: &options, script: BEATING })
 }
 

@@ -14,7 +14,7 @@ use crate::support::{Folder, finished, servers, text, zkelect};
 fn demo(options: &[&str]) -> String {
     let child = zkelect()
         .args(["demo", "--rounds", "4", "--nominees", "3"])
-        .args(["--session-timeout", "1s", "--pause", "0s"])
+        .args(["--session-timeout", "4s", "--pause", "0s"])
         .args(options)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -41,7 +41,7 @@ fn assert_take_overs(stdout: &str) {
     // A session that was used at the moment of the crash lives on for its timeout.
     let worst: f64 = crash[4].parse().expect("milliseconds");
     assert!(worst > 300.0, "{stdout}");
-    assert!(stdout.contains("the session timeout (1s)"), "{stdout}");
+    assert!(stdout.contains("the session timeout (4s)"), "{stdout}");
     assert!(stdout.is_ascii() && !stdout.contains('\x1b'), "{stdout}");
 }
 

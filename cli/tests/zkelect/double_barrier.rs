@@ -81,7 +81,7 @@ fn the_command_knows_what_it_is_inside_of() {
 async fn one_that_gives_up_leaves_nothing_behind() {
     let server = Served::start("enter-gives-up", &[]);
     let folder = Folder::new("enter-gives-up-runs");
-    let options = &["--wait", "300ms", "-E", "42"];
+    let options = &["--wait", "4s", "-E", "42"];
     let in_time = Plan { options, ..plan(server.address(), "a", HOLDING) };
     let mut in_vain = Run::enter(&folder, &in_time);
     assert_eq!(in_vain.ended().code(), Some(42), "{}", in_vain.said());
@@ -134,7 +134,7 @@ async fn one_that_waits_for_the_others_to_leave_is_told_to_end() {
 
 #[test]
 fn one_that_is_killed_does_not_keep_the_other_from_leaving() {
-    let server = Served::start("enter-killed", &["--tick-time", "100ms"]);
+    let server = Served::start("enter-killed", &["--tick-time", "200ms"]);
     let folder = Folder::new("enter-killed-runs");
     let killed = Run::enter(&folder, &plan(server.address(), "a", BEATING));
     let mut other = Run::enter(&folder, &plan(server.address(), "b", "exit 0"));

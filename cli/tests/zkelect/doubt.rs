@@ -57,7 +57,7 @@ fn a_stubborn_command_is_killed_by_the_lease_deadline() {
     let plan = Plan {
         servers: &through(&proxy, "stubborn"),
         id: "a",
-        options: &["--session-timeout", "2s", "--grace", "60s"],
+        options: &["--session-timeout", "6s", "--grace", "60s"],
         script: STUBBORN,
     };
     let run = Run::start(&folder, &plan);
@@ -85,7 +85,7 @@ fn a_command_is_stopped_when_the_network_swallows_everything() {
     let plan = Plan {
         servers: &through(&proxy, "swallowed"),
         id: "a",
-        options: &["--session-timeout", "2s", "--once"],
+        options: &["--session-timeout", "6s", "--once"],
         script: BEATING,
     };
     let mut run = Run::start(&folder, &plan);
@@ -95,7 +95,7 @@ fn a_command_is_stopped_when_the_network_swallows_everything() {
     let status = run.ended();
     assert_eq!(status.code(), Some(75), "{}", run.said());
     let last = beats(&run.log()).last().expect("it worked").1;
-    assert!(last < swallowed_at + Duration::from_secs(2));
+    assert!(last < swallowed_at + Duration::from_secs(6));
     assert!(run.said().contains("no server confirmed the departure"));
 }
 

@@ -15,7 +15,7 @@ fn three(folder: &Folder, servers: &str) -> Vec<Run> {
             let plan = Plan {
                 servers,
                 id,
-                options: &["--session-timeout", "2s", "--grace", "1s"],
+                options: &["--session-timeout", "6s", "--grace", "1s"],
                 script: BEATING,
             };
             Run::start(folder, &plan)

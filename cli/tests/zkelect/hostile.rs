@@ -119,7 +119,7 @@ async fn a_forged_list_of_what_is_recognised_is_shown_escaped() {
 #[tokio::test]
 async fn a_forged_contender_ahead_is_shown_escaped() {
     let (_server, servers) = forged("forged-lock", "-__WRIT__").await;
-    let lock = ["lock", "--servers", &servers, "/leader", "--wait", "1s", "-vvv", "--", "true"];
+    let lock = ["lock", "--servers", &servers, "/leader", "--wait", "5s", "-vvv", "--", "true"];
     let lock = output(&lock);
     let stderr = text(&lock.stderr);
     assert_eq!(lock.status.code(), Some(1), "{stderr}");

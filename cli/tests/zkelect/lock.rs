@@ -72,9 +72,9 @@ fn a_lock_that_others_hold_is_not_had_by_a_try_or_a_wait() {
     holder.wait_for_log("up a");
     for (id, options, code) in [
         ("b", &["--try"][..], 1),
-        ("c", &["--wait", "300ms"], 1),
+        ("c", &["--wait", "4s"], 1),
         ("d", &["--wait", "0s"], 1),
-        ("e", &["-w", "300ms", "--shared"], 1),
+        ("e", &["-w", "4s", "--shared"], 1),
         ("f", &["--try", "-E", "99"], 99),
     ] {
         let mut other = Run::lock(&folder, &plan(server.address(), id, options));

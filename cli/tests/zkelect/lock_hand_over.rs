@@ -12,12 +12,12 @@ use crate::support::{
 };
 
 fn plan<'a>(servers: &'a str, id: &'a str) -> Plan<'a> {
-    let options = &["--session-timeout", "2s", "--grace", "1s"];
+    let options = &["--session-timeout", "6s", "--grace", "1s"];
     Plan { servers, id, options, script: BEATING }
 }
 
 fn server(label: &str) -> Served {
-    Served::start(label, &["--tick-time", "100ms"])
+    Served::start(label, &["--tick-time", "300ms"])
 }
 
 /// Waits until one of `runs` holds with a greater token, and works.

@@ -102,9 +102,9 @@ fn a_member_tells_its_name_as_json() {
 
 #[test]
 fn a_member_that_is_killed_is_gone_after_its_session() {
-    let served = Served::start("members-killed", &["--tick-time", "100ms"]);
+    let served = Served::start("members-killed", &["--tick-time", "200ms"]);
     for servers in [served.address().to_owned(), servers("members-killed")] {
-        let options = ["--name", "db-1", "--session-timeout", "1s"];
+        let options = ["--name", "db-1", "--session-timeout", "4s"];
         let (member, _) = join(&servers, &options);
         member.signal(Signal::KILL);
         drop(member.ended());
@@ -213,7 +213,7 @@ async fn a_name_that_is_taken_is_refused() {
         let taken = members(servers, "join", &[&["--name", "db-1"], wait].concat());
         assert_fails(&taken, 1, &["the name is taken", "another --name", "--wait"]);
     }
-    let taken = members(servers, "join", &["--name", "db-1", "--wait", "300ms"]);
+    let taken = members(servers, "join", &["--name", "db-1", "--wait", "4s"]);
     assert_fails(&taken, 1, &["db-1 is taken still"]);
     let client = Client::builder(servers).connect().await.expect("a session");
     let persistent = client.create("/app/workers/x", "", CreateMode::Persistent).await;

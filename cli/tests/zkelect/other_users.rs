@@ -117,7 +117,7 @@ fn a_leader_that_leaves_its_command_behind_does_not_spare_the_next_one_the_lock_
     let Some(folder) = folder("left-behind") else { return };
     let server = Served::start("left-behind-server", &[]);
     let script = becoming(&folder, "");
-    let delay = ["--lock-delay", "1s"];
+    let delay = ["--lock-delay", "4s"];
     let options = [&delay[..], &["--allow-new-privileges", "--grace", "200ms"]].concat();
     let plan = Plan { servers: server.address(), id: "a", options: &options, script: &script };
     let mut run = Run::start_by(&folder, &plan, &NOBODY, Errors::ToFile);

@@ -1,5 +1,6 @@
 //! The commands of README, guide and the command line's page, as they stand there, on a fresh server.
 
+use std::cell::Cell;
 use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -62,6 +63,8 @@ fn lines(page: &str) -> Vec<String> {
 struct Stage {
     server: Server,
     folder: Folder,
+    /// The lines that have been started: each has a file for its output.
+    started: Cell<usize>,
 }
 
 impl Stage {
@@ -72,7 +75,8 @@ impl Stage {
             fs::write(&file, "#!/bin/sh\ntrue\n").expect("a program");
             fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).expect("it may be run");
         }
-        Self { server: Options::new().start_server().expect("a server"), folder }
+        let server = Options::new().start_server().expect("a server");
+        Self { server, folder, started: Cell::new(0) }
     }
 
     /// Starts a line by bash, with these servers in place of the page's.
@@ -81,7 +85,8 @@ impl Stage {
         let line = SERVERS.iter().fold(line.to_owned(), |line, name| line.replace(name, &servers));
         let zkelect = Path::new(env!("CARGO_BIN_EXE_zkelect")).parent().expect("a folder");
         let path = format!("{}:{}", zkelect.display(), std::env::var("PATH").unwrap_or_default());
-        let output = self.folder.file("output");
+        let output = self.folder.file(&format!("output-{}", self.started.get()));
+        self.started.set(self.started.get() + 1);
         let file = File::create(&output).expect("a file");
         let child = command(&["bash"])
             .args(["-euo", "pipefail", "-c", &format!("exec {line}")])

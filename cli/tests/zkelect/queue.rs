@@ -1,5 +1,6 @@
 //! `zkelect queue put`, `take`, `peek` and `len`.
 
+use std::io;
 use std::process::{Child, Output, Stdio};
 use std::time::Duration;
 
@@ -12,6 +13,7 @@ use crate::lock::stand;
 use crate::served::Served;
 use crate::support::{
     LISTS, QUEUE, finished, observed, output, output_of, servers, spawned, text, wait_for_replies,
+    zkelect,
 };
 
 fn line<'a>(servers: &'a str, action: &'a str, options: &[&'a str]) -> Vec<&'a str> {
@@ -132,7 +134,7 @@ async fn a_take_that_waits_gets_what_is_put() {
     let mut taken = [ended(patient), ended(bounded)];
     taken.sort_unstable();
     assert_eq!(taken, [(Some(0), "one".to_owned()), (Some(0), "two".to_owned())]);
-    assert_is(&queue(servers, "take", &["--wait=300ms"]), 1, "");
+    assert_is(&queue(servers, "take", &["--wait=4s"]), 1, "");
     assert_is(&queue(servers, "take", &["--wait=0s"]), 1, "");
     let (proxy, by_proxy) = observed(servers);
     let told = taker(&by_proxy, &["--wait"]);
@@ -153,7 +155,6 @@ async fn a_signal_loses_no_item_that_is_being_taken() {
     proxy.delay(Duration::from_millis(700));
     put(server.address(), "held on to");
     // Its deletion is answered only after the signal.
-    stand(server.address(), QUEUE, 1).await;
     stand(server.address(), QUEUE, 0).await;
     kill_process(Pid::from_child(&taker), Signal::TERM).expect("it runs");
     assert_eq!(ended(taker), (Some(0), "held on to".to_owned()));
@@ -181,15 +182,14 @@ async fn an_item_whose_deletion_was_not_answered_is_printed_with_a_code_of_its_o
 fn a_reader_that_has_gone_is_told_of() {
     let server = Served::start("queue-unread", &[]);
     put(server.address(), "into the void");
-    let shell = format!(
-        "{{ sleep 1; {} queue take --servers {} {QUEUE}; echo $? >&2; }} | true",
-        env!("CARGO_BIN_EXE_zkelect"),
-        server.address()
-    );
-    let output = std::process::Command::new("sh").args(["-c", &shell]).output().expect("sh runs");
-    let stderr = text(&output.stderr);
+    let (reader, writer) = io::pipe().expect("a pipe");
+    drop(reader);
+    let mut take = zkelect();
+    take.args(line(server.address(), "take", &[])).stdin(Stdio::null()).stdout(writer);
+    let taken = take.stderr(Stdio::piped()).output().expect("zkelect runs");
+    let stderr = text(&taken.stderr);
     assert!(stderr.contains("queue-0000000000 was taken, and is lost"), "{stderr}");
-    assert!(stderr.ends_with("71\n"), "{stderr}");
+    assert_eq!(taken.status.code(), Some(71), "{stderr}");
 }
 
 #[test]

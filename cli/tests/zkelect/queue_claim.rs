@@ -70,7 +70,7 @@ async fn an_item_is_given_back_by_one_that_is_told_to_end() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_items_of_takers_that_are_killed_and_stopped_go_to_the_next() {
-    let server = Served::start("claim-killed", &["--tick-time", "100ms"]);
+    let server = Served::start("claim-killed", &["--tick-time", "200ms"]);
     for signal in [Signal::KILL, Signal::STOP] {
         let folder = Folder::new("claim-killed-runs");
         put(server.address(), "wash");

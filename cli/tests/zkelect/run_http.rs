@@ -67,7 +67,7 @@ fn wait_for_code(run: &Run, path: &str, code: u16) -> Answer {
 #[test]
 fn each_nominee_tells_who_leads() {
     let (folder, servers) = (Folder::new("http-leader"), servers("http-leader"));
-    let options = [HTTP, "--session-timeout", "2s"];
+    let options = [HTTP, "--session-timeout", "6s"];
     let plan = |id| Plan { servers: &servers, id, options: &options, script: BEATING };
     let leader = Run::start(&folder, &plan("a"));
     let elected = leader.wait_for("elected", 1);

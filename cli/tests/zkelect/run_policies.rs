@@ -48,7 +48,7 @@ fn a_command_goes_on_while_suspended_if_that_is_the_policy() {
 fn a_command_that_goes_on_has_its_grace_before_the_lease_deadline() {
     let (folder, servers) = (Folder::new("last-call"), servers("last-call"));
     let (proxy, by_proxy) = observed(&servers);
-    let options = [UNTIL_DEADLINE, ["--session-timeout", "4s"], ["--grace", "500ms"]].concat();
+    let options = [UNTIL_DEADLINE, ["--session-timeout", "12s"], ["--grace", "3s"]].concat();
     let plan = Plan { servers: &by_proxy, id: "a", options: &options, script: POLITE };
     let run = Run::start(&folder, &plan);
     run.wait_for_log("up");
@@ -66,7 +66,7 @@ fn a_command_that_goes_on_has_its_grace_before_the_lease_deadline() {
 fn a_stubborn_command_that_goes_on_is_killed_by_the_lease_deadline() {
     let (folder, servers) = (Folder::new("goes-on-stubborn"), servers("goes-on-stubborn"));
     let (proxy, by_proxy) = observed(&servers);
-    let options = [UNTIL_DEADLINE, ["--session-timeout", "2s"], ["--grace", "60s"]].concat();
+    let options = [UNTIL_DEADLINE, ["--session-timeout", "6s"], ["--grace", "60s"]].concat();
     let stubborn = format!("trap '' TERM\n{BEATING}");
     let plan = Plan { servers: &by_proxy, id: "a", options: &options, script: &stubborn };
     let run = Run::start(&folder, &plan);
@@ -84,7 +84,7 @@ fn a_stubborn_command_that_goes_on_is_killed_by_the_lease_deadline() {
 fn a_nominee_ends_with_its_session_if_that_is_the_policy() {
     let (folder, servers) = (Folder::new("expiry"), servers("expiry"));
     let (proxy, by_proxy) = observed(&servers);
-    let options = ["--on-expiry", "end", "--session-timeout", "2s"];
+    let options = ["--on-expiry", "end", "--session-timeout", "6s"];
     let plan = Plan { servers: &by_proxy, id: "a", options: &options, script: BEATING };
     let mut run = Run::start(&folder, &plan);
     run.wait_for_log("beat");
@@ -101,7 +101,7 @@ fn a_nominee_ends_with_its_session_if_that_is_the_policy() {
 
 async fn ask(client: &Client, reason: &str) {
     let election = client.election(ELECTION);
-    let asked = election.request_step_down("ops", reason, Duration::from_secs(5)).await;
+    let asked = election.request_step_down("ops", reason, Duration::from_secs(60)).await;
     assert!(matches!(asked, Ok(StepDownRequest::Made(_))), "{asked:?}");
 }
 
@@ -162,7 +162,7 @@ async fn with_once_a_leader_that_is_asked_ends() {
 async fn a_leader_can_be_told_to_ignore_requests() {
     let (folder, servers) = (Folder::new("ignore"), servers("ignore"));
     let (proxy, by_proxy) = observed(&servers);
-    let options = ["--ignore-step-down", "--lease-grade", "contact", "--session-timeout", "4s"];
+    let options = ["--ignore-step-down", "--lease-grade", "contact", "--session-timeout", "8s"];
     let plan = Plan { servers: &by_proxy, id: "a", options: &options, script: BEATING };
     let run = Run::start(&folder, &plan);
     run.wait_for_log("beat");
@@ -176,7 +176,7 @@ async fn a_leader_can_be_told_to_ignore_requests() {
 #[test]
 fn a_lock_delay_follows_upon_a_leader_that_did_not_say_that_it_ended() {
     let (folder, servers) = (Folder::new("lock-delay"), servers("lock-delay"));
-    let options = ["--lock-delay", "2s", "--session-timeout", "2s"];
+    let options = ["--lock-delay", "5s", "--session-timeout", "6s"];
     let plan = |id| Plan { servers: &servers, id, options: &options, script: BEATING };
     let mut first = Run::start(&folder, &plan("a"));
     first.wait_for_log("beat");
@@ -192,9 +192,10 @@ fn a_lock_delay_follows_upon_a_leader_that_did_not_say_that_it_ended() {
     second.signal(Signal::KILL);
     let awaiting = third.wait_for("awaiting_lock_delay", 1);
     let remaining = awaiting["remaining_ms"].as_u64().expect("a number");
-    assert!((1..=2000).contains(&remaining), "{remaining}");
+    assert!((1..=5000).contains(&remaining), "{remaining}");
     let elected = third.wait_for("elected", 1);
     let waited = at(&elected).saturating_sub(at(&awaiting));
-    assert!(waited + Duration::from_millis(50) > Duration::from_millis(remaining), "{waited:?}");
+    // The first event may be written late.
+    assert!(waited + Duration::from_secs(1) > Duration::from_millis(remaining), "{waited:?}");
     assert_one_at_a_time(&third.log());
 }

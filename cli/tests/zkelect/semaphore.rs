@@ -26,7 +26,7 @@ async fn as_many_hold_as_there_are_permits_and_the_next_one_when_one_has_ended()
     let third = start("c");
     stand(server.address(), "/semaphore/leases", 3).await;
     let mut in_vain =
-        Run::semaphore(&folder, &plan(server.address(), "d", &["--wait", "300ms", "-E", "42"]));
+        Run::semaphore(&folder, &plan(server.address(), "d", &["--wait", "4s", "-E", "42"]));
     assert_eq!(in_vain.ended().code(), Some(42), "{}", in_vain.said());
     let mut tried = Run::semaphore(&folder, &plan(server.address(), "e", &["--try"]));
     assert_eq!(tried.ended().code(), Some(1), "{}", tried.said());
@@ -60,10 +60,10 @@ fn the_command_knows_its_token_and_what_it_holds() {
 /// A permit of a holder that is killed, and of one that is stopped, goes on.
 #[tokio::test]
 async fn the_permits_of_holders_that_are_killed_and_stopped_go_to_the_next() {
-    let server = Served::start("semaphore-killed", &["--tick-time", "100ms"]);
+    let server = Served::start("semaphore-killed", &["--tick-time", "300ms"]);
     let folder = Folder::new("semaphore-killed-runs");
     let start = |id| {
-        let options = &["--session-timeout", "2s", "--grace", "1s"];
+        let options = &["--session-timeout", "6s", "--grace", "1s"];
         let plan = Plan { servers: server.address(), id, options, script: BEATING };
         Run::semaphore(&folder, &plan)
     };

@@ -142,8 +142,9 @@ fn write_as_super(client: &mut RawClient) -> Result<(), String> {
 fn a_server_that_others_may_reach_warns_of_it() {
     let server = Served::start_at("0.0.0.0:0", "open", &[]);
     assert_eq!(ask(&server, "ruok"), "imok");
-    let stderr = server.stderr();
-    assert!(stderr.contains("everybody who does can read and write"), "{stderr}");
+    let warns = || server.stderr().contains("everybody who does can read and write");
+    eventually(SOON, "it warns", warns)
+        .unwrap_or_else(|error| panic!("{error}\n{}", server.stderr()));
 }
 
 #[test]

@@ -59,14 +59,14 @@ fn elections_are_held_and_listed_by_tls() {
         (&["--tls-ca", path(&key)], 2, "no such thing is in it"),
     ];
     for (options, code, said) in cases {
-        let list = ["list", "--servers", &address, "--election", "/leader", "--timeout", "3s"];
+        let list = ["list", "--servers", &address, "--election", "/leader", "--timeout", "8s"];
         let refused = output(&[&list[..], options].concat());
         let stderr = text(&refused.stderr);
         assert_eq!(refused.status.code(), Some(code), "{stderr}");
         assert!(stderr.contains(said), "{said:?} is not in: {stderr}");
     }
 
-    let check = ["check", "--servers", &address, "--election", "/leader", "--timeout", "3s"];
+    let check = ["check", "--servers", &address, "--election", "/leader", "--timeout", "8s"];
     let checked = output(&[&check[..], &tls].concat());
     let found = text(&checked.stdout);
     assert_eq!(checked.status.code(), Some(0), "{found}");

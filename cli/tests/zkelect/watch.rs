@@ -5,7 +5,7 @@ use std::io::Read as _;
 use std::os::fd::OwnedFd;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
-use std::thread;
+use std::thread::{self, JoinHandle};
 
 use election_tokio::{Client, CreateMode};
 use rustix::fs::{Mode, OFlags, open};
@@ -109,6 +109,8 @@ fn a_chroot_that_does_not_exist_ends_it() {
 struct Terminal {
     child: Option<Child>,
     shown: Arc<Mutex<Vec<u8>>>,
+    /// Ends when everything that was written to the terminal is in `shown`, and nobody has it open.
+    reader: Option<JoinHandle<()>>,
 }
 
 impl Terminal {
@@ -127,17 +129,27 @@ impl Terminal {
         let child = command.stdin(Stdio::null()).stdout(end).stderr(Stdio::piped()).spawn();
         let shown = Arc::new(Mutex::new(Vec::new()));
         let sink = Arc::clone(&shown);
-        thread::spawn(move || {
+        let reader = thread::spawn(move || {
             let (mut terminal, mut bytes) = (File::from(terminal), [0; 4096]);
             while let Ok(count @ 1..) = terminal.read(&mut bytes) {
                 sink.lock().expect("no panic").extend_from_slice(&bytes[..count]);
             }
         });
-        Self { child: Some(child.expect("zkelect starts")), shown }
+        // The command has the other end open, too.
+        drop(command);
+        Self { child: Some(child.expect("zkelect starts")), shown, reader: Some(reader) }
     }
 
+    /// Returns what has come, but for a character of which half has.
     fn all(&self) -> String {
-        String::from_utf8(self.shown.lock().expect("no panic").clone()).expect("UTF-8")
+        let shown = self.shown.lock().expect("no panic");
+        match str::from_utf8(&shown) {
+            Ok(all) => all.to_owned(),
+            Err(error) => {
+                assert!(error.error_len().is_none(), "UTF-8: {error}");
+                String::from_utf8_lossy(&shown[..error.valid_up_to()]).into_owned()
+            }
+        }
     }
 
     /// Returns the screen as a terminal shows it now.
@@ -157,9 +169,14 @@ impl Terminal {
     }
 
     fn wait_for(&self, shown: &str) -> String {
-        let waited = eventually(SOON, shown, || self.screen().contains(shown));
-        waited.unwrap_or_else(|error| panic!("{error}\n{}", self.screen()));
-        self.screen()
+        let mut screen = String::new();
+        let waited = eventually(SOON, shown, || {
+            screen = self.screen();
+            screen.contains(shown)
+        });
+        waited.unwrap_or_else(|error| panic!("{error}\n{screen}"));
+        // The one that was found: the next may be half drawn.
+        screen
     }
 
     fn end(mut self) -> String {
@@ -167,6 +184,7 @@ impl Terminal {
         kill_process(Pid::from_child(&child), Signal::INT).expect("it runs");
         let ended = finished(child);
         assert_eq!(ended.status.code(), Some(0), "{ended:?}");
+        self.reader.take().expect("it reads").join().expect("no panic");
         self.all()
     }
 }

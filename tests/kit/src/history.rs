@@ -183,9 +183,13 @@ impl Watchers {
     }
 
     /// Asks this leadership from now on, outside of any runtime, as an application's own thread
-    /// would. One that is over is asked on: it must not come back.
+    /// would. One that is over is asked on: it must not come back. The first answer is there when this
+    /// returns, however late the thread that asks the others is.
     pub fn watch(&mut self, nominee: &str, leadership: Arc<Leadership>) {
-        locked(&self.asked).leaderships.push((nominee.to_owned(), leadership));
+        let mut asked = locked(&self.asked);
+        asked.history.extend(Claim::ask(nominee, &leadership));
+        asked.leaderships.push((nominee.to_owned(), leadership));
+        drop(asked);
         self.thread.get_or_insert_with(|| {
             let (asked, end) = (Arc::clone(&self.asked), Arc::clone(&self.end));
             thread::spawn(move || {

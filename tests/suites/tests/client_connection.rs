@@ -4,13 +4,14 @@
 
 use core::time::Duration;
 use std::io::{self, Read as _, Write as _};
-use std::net::{Ipv4Addr, TcpListener};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::thread;
 
 use election_tokio::{
     Client, ConnectError, ConnectionState, CreateMode, ErrorKind, SessionEnd, Version,
     WhileDisconnected,
 };
+use tokio::net::TcpSocket;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
 use zk_test_kit::failure::{TestFailure, TestResult};
@@ -42,6 +43,9 @@ on_both_servers! {
 
 const SESSION: Duration = Duration::from_secs(20);
 
+/// The timeout of a session that the test lets expire, or does not want to wait for.
+const SHORT: Duration = Duration::from_secs(5);
+
 async fn until(
     client: &Client,
     condition: impl FnMut(&ConnectionState) -> bool,
@@ -54,10 +58,12 @@ async fn until_connected(client: &Client) -> Result<ConnectionState, TestFailure
     until(client, |state| matches!(state, ConnectionState::Connected { .. })).await
 }
 
-/// Returns an address where no process listens.
-fn unreachable() -> io::Result<String> {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
-    Ok(listener.local_addr()?.to_string())
+/// Returns an address where no process listens, as long as the socket is there.
+fn unreachable() -> io::Result<(TcpSocket, String)> {
+    let socket = TcpSocket::new_v4()?;
+    socket.bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))?;
+    let address = socket.local_addr()?.to_string();
+    Ok((socket, address))
 }
 
 /// Starts a server that accepts connections, answers with `answer`, and closes.
@@ -112,7 +118,7 @@ async fn the_states_of_a_connection_come_in_order(server: ServerKind) -> TestRes
 /// in reach (CURATOR-367, ZOOKEEPER-4508).
 async fn the_states_of_a_session_that_expires_come_in_order(server: ServerKind) -> TestResult {
     let proxy = Proxy::to(server.shared()?.addr())?;
-    let builder = Client::builder(&proxy.connect_string()).session_timeout(Duration::from_secs(1));
+    let builder = Client::builder(&proxy.connect_string()).session_timeout(SHORT);
     let client = builder.start()?;
     let first = until_connected(&client).await?;
     proxy.refuse();
@@ -188,8 +194,9 @@ async fn while_disconnected_requests_fail_at_once_or_wait(server: ServerKind) ->
 async fn one_good_server_among_bad_ones_is_found(server: ServerKind) -> TestResult {
     let silent = Proxy::to(server.shared()?.addr())?;
     silent.black_hole(Directions::Both);
+    let (_held, nobody) = unreachable()?;
     let servers = [
-        unreachable()?,
+        nobody,
         pretender(b"")?,
         pretender(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")?,
         silent.connect_string(),
@@ -198,7 +205,7 @@ async fn one_good_server_among_bad_ones_is_found(server: ServerKind) -> TestResu
     ]
     .join(",");
     for _ in 0..5 {
-        let builder = Client::builder(&servers).session_timeout(Duration::from_secs(2));
+        let builder = Client::builder(&servers).session_timeout(SHORT);
         let client = builder.connect_timeout(SOON).connect().await?;
         assert!(client.exists("/").await?.is_some());
         client.close().await?;
@@ -210,8 +217,9 @@ async fn one_good_server_among_bad_ones_is_found(server: ServerKind) -> TestResu
 async fn a_connect_that_fails_names_the_server_and_the_reason(server: ServerKind) -> TestResult {
     let silent = Proxy::to(server.shared()?.addr())?;
     silent.black_hole(Directions::Both);
+    let (_held, nobody) = unreachable()?;
     let cases = [
-        (unreachable()?, "refused"),
+        (nobody, "refused"),
         (pretender(b"")?, "closed"),
         (pretender(b"HTTP/1.1 400 Bad Request\r\n\r\n")?, "limit"),
         (silent.connect_string(), "timed out"),
@@ -262,7 +270,7 @@ async fn a_connect_string_that_cannot_be_used_is_refused() {
 async fn after_an_expiry_operations_go_on_in_a_new_session(server: ServerKind) -> TestResult {
     let server = server.start()?;
     let proxy = Proxy::to(server.addr())?;
-    let builder = Client::builder(&proxy.connect_string()).session_timeout(Duration::from_secs(2));
+    let builder = Client::builder(&proxy.connect_string()).session_timeout(SHORT);
     let client = builder.connect().await?;
     client.create("/mine", "", CreateMode::Ephemeral).await?;
     let first = until_connected(&client).await?;
@@ -315,8 +323,7 @@ async fn ephemeral_znodes_go_with_the_client(server: ServerKind) -> TestResult {
 /// A close that no server can confirm ends all the same, and says so (CURATOR-194).
 async fn a_close_without_a_server_ends_with_an_error(server: ServerKind) -> TestResult {
     let proxy = Proxy::to(server.shared()?.addr())?;
-    let builder =
-        || Client::builder(&proxy.connect_string()).session_timeout(Duration::from_secs(2));
+    let builder = || Client::builder(&proxy.connect_string()).session_timeout(SHORT);
     let silenced = builder().connect().await?;
     proxy.black_hole(Directions::ToServer);
     timeout(SOON, silenced.close()).await?.expect_err("nobody confirms it");

@@ -81,7 +81,7 @@ async fn a_session_goes_on_in_another_client_and_keeps_its_ephemerals(
 
 async fn a_session_that_is_gone_is_refused_or_replaced(server: ServerKind) -> TestResult {
     let arena = Arena::new(server, "gone").await?;
-    let builder = Client::builder(&arena.servers()).session_timeout(Duration::from_secs(1));
+    let builder = Client::builder(&arena.servers()).session_timeout(Duration::from_secs(5));
     let first = builder.connect_timeout(SOON).connect().await?;
     first.create("/mine", "", CreateMode::Ephemeral).await?;
     let ticket = first.detach()?;

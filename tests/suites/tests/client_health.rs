@@ -33,14 +33,19 @@ const SESSION: Duration = Duration::from_secs(4);
 fn health(client: &Client) -> ClientHealth {
     let asked = Instant::now();
     let health = client.health();
-    assert!(asked.elapsed() < Duration::from_secs(1), "it waits for nothing: {health}");
+    assert!(asked.elapsed() < SOON, "it waits for nothing: {health}");
     health
+}
+
+/// Says "late" of a busy machine, too: it shows on every client now and then.
+fn is_live_or_late(health: &ClientHealth) -> bool {
+    health.is_live() || matches!(health, ClientHealth::Stalled { .. })
 }
 
 fn nomination_health(nomination: &Nomination) -> NominationHealth {
     let asked = Instant::now();
     let health = nomination.health();
-    assert!(asked.elapsed() < Duration::from_secs(1), "it waits for nothing: {health}");
+    assert!(asked.elapsed() < SOON, "it waits for nothing: {health}");
     health
 }
 
@@ -154,7 +159,7 @@ async fn a_server_that_is_gone_makes_a_client_unready_and_not_dead(
         async move {
             eventually_async(SOON, "it shows", async || {
                 let health = health(&client);
-                assert!(health.is_live(), "{health}");
+                assert!(is_live_or_late(&health), "{health}");
                 wanted(&health)
             })
             .await
@@ -167,11 +172,12 @@ async fn a_server_that_is_gone_makes_a_client_unready_and_not_dead(
         .await?;
     let what = "no leader is known";
     eventually_async(SOON, what, async || {
-        matches!(nomination_health(&nomination).nominee, NomineeHealth::Leaderless { .. })
+        let health = nomination_health(&nomination);
+        let is_leaderless = matches!(health.nominee, NomineeHealth::Leaderless { .. });
+        assert!(!is_leaderless || !health.is_ready_within(Duration::MAX), "{health}");
+        is_leaderless && health.is_live()
     })
     .await?;
-    let leaderless = nomination_health(&nomination);
-    assert!(leaderless.is_live() && !leaderless.is_ready_within(Duration::MAX), "{leaderless}");
     is(|health| match health {
         ClientHealth::Expired { lasted, .. } | ClientHealth::Connecting { lasted, .. } => {
             *lasted > SESSION
@@ -195,8 +201,8 @@ async fn a_server_that_says_nothing_makes_a_client_unready_and_not_dead(
     proxy.black_hole(Directions::Both);
     let gone = async || {
         let health = health(&client);
-        assert!(health.is_live(), "{health}");
-        !health.is_ready()
+        assert!(is_live_or_late(&health), "{health}");
+        health.is_live() && !health.is_ready()
     };
     eventually_async(SOON, "the silence shows", gone).await?;
     proxy.heal_by_cutting();

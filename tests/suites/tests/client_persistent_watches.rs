@@ -13,7 +13,7 @@ use zk_test_kit::failure::{TestFailure, TestResult};
 use zk_test_kit::on_both_servers;
 use zk_test_kit::proxy::{Cut, Opcode, Proxy};
 use zk_test_kit::server::{ServerKind, TestServer};
-use zk_test_kit::wait::{SOON, eventually};
+use zk_test_kit::wait::{SOON, eventually_async};
 use zk_test_kit::zookeeper::unique_path;
 
 const CREATED: EventType = EventType::NODE_CREATED;
@@ -34,6 +34,14 @@ on_both_servers! {
     a_watch_is_lost_with_its_session,
     the_server_tells_which_watches_it_holds,
     an_election_and_a_watch_on_its_candidates_do_not_disturb_each_other;
+}
+
+/// The timeout of a session that the test lets expire.
+const SHORT: Duration = Duration::from_secs(5);
+
+/// Also when the first attempt of the next session has failed before the test looks.
+fn has_expired(state: &ConnectionState) -> bool {
+    matches!(state, ConnectionState::Expired { .. } | ConnectionState::Connecting { .. })
 }
 
 async fn direct(server: &TestServer) -> Result<Client, TestFailure> {
@@ -208,6 +216,12 @@ async fn paths_are_those_of_the_client_below_a_chroot(server: ServerKind) -> Tes
     Ok(())
 }
 
+/// Leaves the runtime to the client, which may still have to take watches down.
+async fn no_watch_is_left(server: &TestServer) -> TestResult {
+    let is_so = async || server.watch_count().is_ok_and(|count| count == 0);
+    Ok(eventually_async(SOON, "no watch is left", is_so).await?)
+}
+
 /// A server does not keep what no caller waits for (CURATOR-107).
 async fn a_watch_that_is_dropped_or_removed_is_gone_from_the_server(
     server: ServerKind,
@@ -223,8 +237,7 @@ async fn a_watch_that_is_dropped_or_removed_is_gone_from_the_server(
         drop(once);
         assert!(!client.check_watches(path, WatcherType::ANY).await?);
     }
-    eventually(SOON, "no watch is left", || server.watch_count().is_ok_and(|count| count == 0))?;
-    Ok(())
+    no_watch_is_left(&server).await
 }
 
 async fn a_future_that_is_dropped_leaves_no_watch(server: ServerKind) -> TestResult {
@@ -236,21 +249,20 @@ async fn a_future_that_is_dropped_leaves_no_watch(server: ServerKind) -> TestRes
         assert!(futures_util::poll!(watch.as_mut()).is_pending());
     }
     client.sync("/").await?;
-    eventually(SOON, "no watch is left", || server.watch_count().is_ok_and(|count| count == 0))?;
-    Ok(())
+    no_watch_is_left(&server).await
 }
 
 async fn a_watch_is_lost_with_its_session(server: ServerKind) -> TestResult {
     let proxy = Proxy::to(server.shared()?.addr())?;
     let builder = Client::builder(&proxy.connect_string());
-    let client = builder.session_timeout(Duration::from_secs(1)).connect().await?;
+    let client = builder.session_timeout(SHORT).connect().await?;
     let path = unique_path("lost");
     let mut watch = client.add_watch(&path, WatchMode::Persistent).await?;
     client.create(&path, "", CreateMode::Ephemeral).await?;
     let mut connection = client.connection_updates();
     proxy.refuse();
     proxy.cut();
-    let expired = connection.wait_for(|state| matches!(state, ConnectionState::Expired { .. }));
+    let expired = connection.wait_for(has_expired);
     assert!(timeout(SOON, expired).await?.is_ok());
     assert_eq!(changes(&mut watch).await?, [(path.clone(), CREATED)]);
     // As a stream, this time.

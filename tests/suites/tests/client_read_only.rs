@@ -17,7 +17,7 @@ use zk_test_kit::raw::RawClient;
 use zk_test_kit::wait::{SOON, eventually_async};
 use zk_test_kit::zookeeper::{Ensemble, Lost, Member, Mode, Options};
 
-const SESSION: Duration = Duration::from_secs(3);
+const SESSION: Duration = Duration::from_secs(6);
 
 /// Older members let a session of the ensemble go on while they serve reads only.
 const SINCE_SESSIONS_OF_ITS_OWN: ServerVersion = ServerVersion::new(3, 7, 0);

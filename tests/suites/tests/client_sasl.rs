@@ -208,7 +208,8 @@ async fn a_server_that_demands_sasl_keeps_a_client_that_only_pings() -> TestResu
     eventually_async(SOON, "it is connected", async || client.exists("/").await.is_ok()).await?;
     let openings = proxy.counters();
     for opening in openings.openings_by_connection().values() {
-        assert_eq!(opening.get(..2), Some([Opcode::SASL; 2].as_slice()));
+        // The newest connection may be in the middle of it.
+        assert!(opening.iter().take(2).all(|&opcode| opcode == Opcode::SASL), "{opening:?}");
     }
     assert!(openings.openings_by_connection().len() >= 3);
     Ok(())

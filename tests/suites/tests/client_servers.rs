@@ -4,13 +4,14 @@
 
 use core::time::Duration;
 use std::io;
-use std::net::{Ipv4Addr, Ipv6Addr, TcpListener};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::{Arc, Mutex};
 
 use election_tokio::{
     Client, ConnectError, ConnectFailure, ConnectionState, NoMoreUpdates, NoServers, SessionId,
     source::{ConnectString, ServerAddress, ServerFile, source_fn},
 };
+use tokio::net::TcpSocket;
 use tokio::time::timeout;
 use zk_test_kit::failure::{TestFailure, TestResult};
 use zk_test_kit::on_both_servers;
@@ -86,9 +87,12 @@ async fn lose(client: &Client, proxy: &Proxy) -> TestResult {
     until(client, |state| matches!(state, ConnectionState::Suspended { .. }).then_some(())).await
 }
 
-fn unreachable() -> io::Result<String> {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
-    Ok(listener.local_addr()?.to_string())
+/// Returns an address where no process listens, as long as the socket is there.
+fn unreachable() -> io::Result<(TcpSocket, String)> {
+    let socket = TcpSocket::new_v4()?;
+    socket.bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))?;
+    let address = socket.local_addr()?.to_string();
+    Ok((socket, address))
 }
 
 /// A server that comes back under another address is found there, and the session goes on
@@ -104,8 +108,8 @@ async fn a_client_follows_its_source_to_where_the_server_has_moved(
     old.refuse();
     old.cut();
     failure(&client, |_| true).await?;
-    *answer.lock().unwrap() =
-        Ok(addresses(&format!("{},{}", unreachable()?, new.connect_string())));
+    let (_held, nobody) = unreachable()?;
+    *answer.lock().unwrap() = Ok(addresses(&format!("{nobody},{}", new.connect_string())));
     assert_eq!(session(&client).await?, before);
     assert!(client.exists("/").await?.is_some());
     Ok(())
@@ -130,7 +134,8 @@ async fn a_file_is_read_again_until_it_names_a_server_that_serves(
     fails_with("no server is known").await?;
     std::fs::write(&file, "# nobody yet\n")?;
     fails_with("names none").await?;
-    std::fs::write(&file, format!("{} # gone\n", unreachable()?))?;
+    let (_held, nobody) = unreachable()?;
+    std::fs::write(&file, format!("{nobody} # gone\n"))?;
     fails_with("refused").await?;
     let next = folder.join("next");
     std::fs::write(&next, server.shared()?.connect_string())?;

@@ -31,7 +31,7 @@ on_both_servers! {
 const TX: &str = "/examples/two-phase-commit/transfer";
 
 /// The timeout of a session that the test lets expire.
-const SHORT: Duration = Duration::from_secs(2);
+const SHORT: Duration = Duration::from_secs(6);
 
 /// How the sites learn the decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -90,6 +90,8 @@ impl Scene {
         .await?;
         create.cancel();
         create2.cancel();
+        // A second connection may have been let in before the door was shut.
+        self.way.cut();
         Ok(output)
     }
 

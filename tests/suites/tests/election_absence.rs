@@ -24,7 +24,7 @@ on_both_servers! {
     a_silent_server_costs_a_leader_nothing;
 }
 
-const SHORT: Duration = Duration::from_secs(3);
+const SHORT: Duration = Duration::from_secs(6);
 
 async fn is_apart(nomination: &Nomination) -> TestResult {
     reaches(nomination, "it has no connection", |status| {
@@ -41,8 +41,7 @@ async fn nominees_wait_for_a_first_server(server: ServerKind) -> TestResult {
     proxy.refuse();
     let servers = proxy.connect_string();
     let chroot = server.shared()?.fresh_chroot("first")?;
-    let refused =
-        Client::builder(&servers).connect_timeout(Duration::from_millis(300)).connect().await;
+    let refused = Client::builder(&servers).connect_timeout(Duration::from_secs(3)).connect().await;
     let error = refused.map(|_| ()).expect_err("nobody listens");
     assert!(matches!(&error, ConnectError::NoServer { .. }), "{error}");
     assert!(error.to_string().contains(&servers), "{error}");
@@ -66,9 +65,9 @@ async fn nominees_wait_for_a_first_server(server: ServerKind) -> TestResult {
 
 /// A nomination that never had a connection is withdrawn without one.
 async fn a_nominee_that_never_stood_withdraws_without_a_server(server: ServerKind) -> TestResult {
-    let server = server.start()?;
-    server.kill()?;
-    let client = Client::builder(&server.connect_string()).start()?;
+    let proxy = Proxy::to(server.shared()?.addr())?;
+    proxy.refuse();
+    let client = Client::builder(&proxy.connect_string()).start()?;
     let nomination = client.election(ELECTION).nominate()?;
     let withdrawn = soon("the nominee has withdrawn", nomination.withdraw()).await?;
     assert_eq!(withdrawn, Ok(Departure::NeverCreated));
@@ -127,7 +126,7 @@ async fn a_silent_server_costs_a_leader_nothing(server: ServerKind) -> TestResul
     proxy.cut();
     is_suspended(&leader).await?;
     proxy.wait_for(SOON, "the handshake is sent", |counters| {
-        counters.passed(FrameKind::ConnectRequest) == 2
+        counters.passed(FrameKind::ConnectRequest) >= 2
     })?;
     proxy.set_target(server.shared()?.addr());
     reaches(&leader, "the leader resumes", |status| {

@@ -8,14 +8,15 @@ use core::time::Duration;
 
 use election_tokio::{Client, ErrorKind, Leadership, Nomination, Role, Token, TransactionError};
 use tokio::sync::Mutex;
-use zk_test_kit::election::{
-    ELECTION, LASTING, connect, follows, follows_this, leads, reaches, soon,
-};
+use zk_test_kit::election::{ELECTION, connect, follows, follows_this, leads, reaches, soon};
 use zk_test_kit::failure::{TestFailure, TestResult};
 use zk_test_kit::history::Watchers;
 use zk_test_kit::proxy::Proxy;
 use zk_test_kit::wait::{SOON, eventually_async};
 use zk_test_kit::zookeeper::{Ensemble, Member, Options};
+
+/// A session outlasts the time that an ensemble takes to elect its leader on a busy machine.
+const LASTING: Duration = Duration::from_secs(40);
 
 /// One at a time: an ensemble is heavy.
 static ALONE: Mutex<()> = Mutex::const_new(());

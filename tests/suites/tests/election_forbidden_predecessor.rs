@@ -12,7 +12,7 @@ use zk_test_kit::election::{Arena, ELECTION, LASTING, follows_this, leads, reach
 use zk_test_kit::failure::{TestFailure, TestResult};
 use zk_test_kit::on_both_servers;
 use zk_test_kit::server::ServerKind;
-use zk_test_kit::wait::SOON;
+use zk_test_kit::wait::{SOON, eventually_async};
 
 on_both_servers! {
     #[tokio::test]
@@ -74,7 +74,12 @@ async fn a_follower_that_never_may_read_its_predecessor_is_told_so_or_elected(
     if let Role::Ended(reason) = status.role {
         let no_permission = EndReason::Failed(NominationError::Rejected(ErrorCode::NO_AUTH.get()));
         assert_eq!(reason, no_permission);
-        return arena.wait_for_children(1).await;
+        // The leader's candidate may have gone, too.
+        let is_gone = async || {
+            let children = arena.children().await;
+            children.is_ok_and(|children| !children.iter().any(|name| follower.id().owns(name)))
+        };
+        return Ok(eventually_async(SOON, "it leaves no candidate", is_gone).await?);
     }
     soon("the leader's session is closed", leader.close()).await??;
     let successor = leads(&mut follower).await?;

@@ -9,7 +9,7 @@ use zk_test_kit::failure::{TestFailure, TestResult};
 use zk_test_kit::on_both_servers;
 use zk_test_kit::proxy::{Opcode, Proxy};
 use zk_test_kit::server::ServerKind;
-use zk_test_kit::wait::SOON;
+use zk_test_kit::wait::{SOON, eventually_async};
 
 on_both_servers! {
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -51,6 +51,9 @@ async fn an_election_among_users_survives_reconnects(server: ServerKind) -> Test
             _ => None,
         });
         assert_eq!(token.await?, leadership.token());
+        // What the heir shows may be of the time before the cut.
+        let is_back = async || second.sync("/").await.is_ok();
+        eventually_async(SOON, "the heir is back", is_back).await?;
         follows_this(&heir, leadership.candidate()).await?;
     }
     // The acknowledgement is no more open to others than the candidate.

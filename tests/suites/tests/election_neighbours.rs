@@ -16,7 +16,7 @@ on_both_servers! {
     an_eviction_that_a_heartbeat_meets_costs_the_other_election_nothing;
 }
 
-const TIMEOUT: Duration = Duration::from_secs(6);
+const TIMEOUT: Duration = Duration::from_secs(9);
 
 const OTHER: &str = "/other-election";
 

@@ -12,7 +12,7 @@ use zk_test_kit::failure::TestResult;
 use zk_test_kit::proxy::Proxy;
 use zk_test_kit::zookeeper::Options;
 
-const SHORT: Duration = Duration::from_secs(3);
+const SHORT: Duration = Duration::from_secs(6);
 
 async fn is_apart(nomination: &Nomination) -> TestResult {
     reaches(nomination, "it has no connection", |status| {

@@ -6,8 +6,8 @@ use core::time::Duration;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use election_tokio::{
-    CancelReason, Cancelled, Client, Election, Leadership, LostReason, Resignation, RunEnd,
-    RunOptions, TermEnd, WhileSuspended, WorkEnd,
+    CancelReason, Cancelled, Client, Election, Leadership, LeaseMargin, LostReason, Resignation,
+    RunEnd, RunOptions, TermEnd, WhileSuspended, WorkEnd,
 };
 use tokio::sync::oneshot;
 use tokio::time::Instant;
@@ -16,6 +16,7 @@ use zk_test_kit::failure::{TestFailure, TestResult};
 use zk_test_kit::on_both_servers;
 use zk_test_kit::proxy::{Directions, Opcode, Proxy};
 use zk_test_kit::server::ServerKind;
+use zk_test_kit::wait::SOON;
 
 on_both_servers! {
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -32,7 +33,8 @@ on_both_servers! {
 const TIMEOUT: Duration = Duration::from_secs(6);
 const GRACE: Duration = Duration::from_secs(1);
 const DELAY: Duration = Duration::from_secs(3);
-const OPTIONS: RunOptions = RunOptions::new().grace(GRACE).resignation(GRACE);
+/// For work and resignations that are to end in their own time, however busy the machine is.
+const UNHURRIED: RunOptions = RunOptions::new().grace(SOON).resignation(SOON);
 
 fn deletes(proxy: &Proxy) -> u64 {
     proxy.counters().requests(Opcode::DELETE)
@@ -67,10 +69,10 @@ async fn the_end_of_the_work_comes_before_the_deletion_of_the_candidate(
     let work = async |_: Leadership, cancelled: Cancelled| {
         drop(stop.take());
         let reason = cancelled.wait().await.reason;
-        tokio::time::sleep(GRACE / 2).await;
+        tokio::time::sleep(Duration::from_millis(500)).await;
         (reason, deletes(&proxy), arena.children().await.map(|children| children.len()).ok())
     };
-    let report = soon("it ends", nomination.run_with(OPTIONS, shutdown, work)).await??;
+    let report = soon("it ends", nomination.run_with(UNHURRIED, shutdown, work)).await??;
     assert_eq!(report.end, RunEnd::Shutdown);
     assert_eq!(report.terms.into_value(), Some((CancelReason::Shutdown, 0, Some(1))));
     assert_eq!(deletes(&proxy), 1);
@@ -91,7 +93,8 @@ async fn work_that_exceeds_its_grace_is_dropped_before_the_deletion_of_the_candi
         pending::<()>().await;
     };
     let began = Instant::now();
-    let report = soon("it ends", nomination.run_with(OPTIONS, shutdown, work)).await??;
+    let options = UNHURRIED.grace(GRACE);
+    let report = soon("it ends", nomination.run_with(options, shutdown, work)).await??;
     assert_eq!(report.terms.last().map(|term| term.work), Some(WorkEnd::GraceExceeded));
     assert!(end.at().is_some_and(|end| end.duration_since(began) >= GRACE));
     assert_eq!(deletes(&proxy), 1);
@@ -108,14 +111,18 @@ async fn the_end_of_the_work_comes_before_the_next_leader_when_no_packet_arrives
 ) -> TestResult {
     let arena = Arena::new(server, "run-hole").await?;
     let proxy = Proxy::to(server.shared()?.addr())?;
-    let nomination = client_by(&arena, &proxy).await?.election(ELECTION).nominate()?;
+    // As much as heartbeats allow: by so much a busy machine may be late to drop the work.
+    let margin = LeaseMargin::percent(20);
+    let builder = Client::builder(&arena.servers_by(&proxy)).session_timeout(LASTING);
+    let client = builder.lease_margin(margin).connect_timeout(SOON).connect().await?;
+    let nomination = client.election(ELECTION).nominate()?;
     let mut next = arena.client().await?.election(ELECTION);
     let end = End::default();
     let (began, has_begun) = oneshot::channel();
     let (mut began, until_end) = (Some(began), end.clone());
     let run = tokio::spawn(nomination.run_with(
         // More than there is of the lease.
-        OPTIONS.grace(LASTING),
+        UNHURRIED,
         pending::<()>(),
         async move |leadership: Leadership, _: Cancelled| {
             let _until_end = UntilEnd(until_end.clone());
@@ -133,7 +140,7 @@ async fn the_end_of_the_work_comes_before_the_next_leader_when_no_packet_arrives
     let elected_at = Instant::now();
     let ended_at = end.at().expect("the work has ended before");
     // A heartbeat may have been on its way.
-    assert!(ended_at <= deadline + TIMEOUT && ended_at < elected_at);
+    assert!(ended_at <= deadline + LASTING && ended_at < elected_at);
     assert!(!leadership.is_valid());
     run.abort();
     Ok(())
@@ -158,7 +165,7 @@ async fn a_nominee_that_runs_work_stands_again_after_an_expiry(server: ServerKin
         proxy.accept()?;
         TestResult::Ok(())
     };
-    let run = nomination.run_with(OPTIONS, pending::<()>(), work);
+    let run = nomination.run_with(UNHURRIED, pending::<()>(), work);
     let both = Box::pin(async { tokio::join!(run, back) });
     let (report, back) = soon("it ends", both).await?;
     back?;
@@ -183,7 +190,8 @@ async fn a_shutdown_ends_within_its_bound_when_no_packet_arrives(server: ServerK
         cancelled.wait().await;
         Instant::now()
     };
-    let report = soon("it ends", nomination.run_with(OPTIONS, shutdown, work)).await??;
+    let options = UNHURRIED.resignation(GRACE);
+    let report = soon("it ends", nomination.run_with(options, shutdown, work)).await??;
     let took = report.terms.last().map(|term| match term.work {
         WorkEnd::Returned(cancelled_at) => cancelled_at.elapsed(),
         _ => Duration::MAX,
@@ -211,7 +219,7 @@ async fn work_is_cancelled_at_once_by_the_policy_to_stop(server: ServerKind) -> 
         }
         leadership.confirm().await.ok().map(|()| (CancelReason::Shutdown, true))
     };
-    let run = nomination.run_with(OPTIONS, pending::<()>(), work);
+    let run = nomination.run_with(UNHURRIED, pending::<()>(), work);
     let report = soon("it ends", run).await??;
     let terms: Vec<_> = report.terms.iter().collect();
     let [first, second] = <[_; 2]>::try_from(terms).expect("there were two terms");
@@ -221,8 +229,8 @@ async fn work_is_cancelled_at_once_by_the_policy_to_stop(server: ServerKind) -> 
     Ok(())
 }
 
-fn election(client: &Client) -> Election {
-    client.election(ELECTION).lock_delay(DELAY)
+fn election(client: &Client, lock_delay: Duration) -> Election {
+    client.election(ELECTION).lock_delay(lock_delay)
 }
 
 async fn a_lock_delay_is_waited_for_after_a_kill_and_not_after_a_resignation(
@@ -231,38 +239,40 @@ async fn a_lock_delay_is_waited_for_after_a_kill_and_not_after_a_resignation(
     let arena = Arena::new(server, "lock-delay").await?;
     let mark = format!("{ELECTION}.lock-delay");
     let killed = connect(&arena.servers(), TIMEOUT).await?;
-    let mut first = election(&killed).nominate()?;
+    let mut first = election(&killed, DELAY).nominate()?;
     let leadership = leads(&mut first).await?;
     let (data, _) = arena.admin.get_data(&mark).await?;
     assert_eq!(data, format!("token: {}", leadership.token()));
     let client = arena.client().await?;
-    let mut second = election(&client).nominate()?;
+    let mut second = election(&client, DELAY).nominate()?;
     let (_, predecessor) = follows(&second).await?;
     // As if the process had been killed: its session goes on until it expires.
     let _unused = killed.detach()?;
     drop(first);
+    let mut last_there = Instant::now();
     let gone = async {
         loop {
+            let asked_at = Instant::now();
             let children = arena.children().await?;
             if !children.iter().any(|child| *child == predecessor.to_string()) {
-                return Result::<Instant, TestFailure>::Ok(Instant::now());
+                return TestResult::Ok(());
             }
+            last_there = asked_at;
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
     let elected = async { leads(&mut second).await.map(|leadership| (leadership, Instant::now())) };
-    let (gone_at, elected) = soon("both", async { tokio::join!(gone, elected) }).await?;
+    let (gone, elected) = soon("both", async { tokio::join!(gone, elected) }).await?;
+    gone?;
     let (leadership, elected_at) = elected?;
-    let waited = elected_at.duration_since(gone_at?);
-    assert!(waited >= DELAY.mul_f32(0.9), "{waited:?}");
+    let waited = elected_at.duration_since(last_there);
+    assert!(waited >= DELAY, "{waited:?}");
     // Waiting took a round trip longer than nothing; a clean end is not waited for.
     let other = arena.client().await?;
-    let mut third = election(&other).nominate()?;
+    let mut third = election(&other, SOON * 20).nominate()?;
     follows(&third).await?;
-    let resigned_at = Instant::now();
     leadership.resign().await?;
     leads(&mut third).await?;
-    assert!(resigned_at.elapsed() < DELAY, "{:?}", resigned_at.elapsed());
     third.withdraw().await?;
     assert!(arena.admin.exists(&mark).await?.is_none());
     Ok(())

@@ -8,6 +8,7 @@ use zk_test_kit::election::{Arena, ELECTION, follows, follows_this, leads, reach
 use zk_test_kit::failure::TestResult;
 use zk_test_kit::on_both_servers;
 use zk_test_kit::server::ServerKind;
+use zk_test_kit::wait::SOON;
 
 on_both_servers! {
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -51,7 +52,7 @@ async fn leaderships_are_waited_for_within_a_time(server: ServerKind) -> TestRes
     assert!(follower.elected_within(Duration::from_millis(300)).await?.is_none());
     assert!(follower.try_elected()?.is_none());
     soon("it resigns", leadership.resign()).await??;
-    assert!(follower.elected_within(Duration::from_secs(20)).await?.is_some());
+    assert!(follower.elected_within(SOON).await?.is_some());
     assert!(follower.try_elected()?.is_some());
     Ok(())
 }

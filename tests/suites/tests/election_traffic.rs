@@ -170,7 +170,7 @@ fn since(before: &[Traffic], after: &[Traffic]) -> Vec<Traffic> {
 /// committed a third of the timeout after the answer to the last one, and confirm it; the others send
 /// a `sync` in its place. That is all.
 async fn the_leader_and_the_next_one_commit_and_others_sync(server: ServerKind) -> TestResult {
-    const TIMEOUT: Duration = Duration::from_secs(6);
+    const TIMEOUT: Duration = Duration::from_secs(9);
     const TIMES: u64 = 4;
     let queue = Queue::new(server, "silence", 5, TIMEOUT).await?;
     queue.settle().await?;
@@ -235,6 +235,7 @@ async fn a_resignation_wakes_the_successor_alone(server: ServerKind) -> TestResu
         soon("the leader has resigned", nomination.withdraw()).await??;
         leads(&mut queue.members[0].nomination).await?;
         queue.settle().await?;
+        client.sync(ELECTION).await?;
         let resigned = Traffic::of(&proxy.counters()) - before.0;
         assert_eq!((resigned.deletes, resigned.work()), (1, 1), "{resigned:?}");
         queue.assert_the_first_leads(&before.1, looks);
@@ -271,12 +272,13 @@ async fn the_end_of_a_session_wakes_the_successor_alone(server: ServerKind) -> T
 async fn a_withdrawal_wakes_the_one_behind_alone(server: ServerKind) -> TestResult {
     let mut queue = Queue::new(server, "middle", 7, LASTING).await?;
     queue.settle().await?;
-    let Member { client: _client, proxy, nomination, .. } = queue.members.remove(2);
+    let Member { client, proxy, nomination, .. } = queue.members.remove(2);
     let before = (Traffic::of(&proxy.counters()), queue.traffic());
     soon("the follower has withdrawn", nomination.withdraw()).await??;
     let predecessor = follows(&queue.members[1].nomination).await?.0;
     follows_this(&queue.members[2].nomination, &predecessor).await?;
     queue.settle().await?;
+    client.sync(ELECTION).await?;
     let withdrawn = Traffic::of(&proxy.counters()) - before.0;
     let sent = since(&before.1, &queue.traffic());
 
@@ -298,7 +300,8 @@ async fn a_withdrawal_wakes_the_one_behind_alone(server: ServerKind) -> TestResu
 /// A follower that has become the heir since it joined learns so by its next look, and then asks for
 /// nothing on its way to the lead.
 async fn after_a_look_the_heir_leads_without_a_request(server: ServerKind) -> TestResult {
-    const LOOKS: Duration = Duration::from_secs(1);
+    // So far apart that none falls into the end of the test.
+    const LOOKS: Duration = Duration::from_secs(6);
     let arena = Arena::new(server, "heir").await?;
     let first = arena.client().await?;
     let mut leaders = Vec::new();
@@ -350,6 +353,7 @@ async fn joining_takes_three_requests(server: ServerKind) -> TestResult {
     let Traffic { reads, lists, .. } = Traffic::of(&counters);
     assert_eq!((creates, reads, lists), (1, 1, 1));
     assert_eq!(Traffic::of(&counters).work(), 3);
+    queue.settle().await?;
     let heir = queue.members[1].traffic();
     assert_eq!((heir.reads, heir.lists), (2, 1), "{heir:?}");
     Ok(())

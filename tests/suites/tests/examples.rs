@@ -4,14 +4,15 @@
 use core::time::Duration;
 use std::process::Stdio;
 
+use election_tokio::Client;
 use tokio::process::Command;
-use tokio::time::{sleep, timeout};
+use tokio::time::timeout;
 use zk_test_kit::failure::{TestFailure, TestResult};
 use zk_test_kit::on_both_servers;
 use zk_test_kit::opcode::Opcode;
 use zk_test_kit::proxy::{Cut, Proxy};
 use zk_test_kit::server::ServerKind;
-use zk_test_kit::wait::SOON;
+use zk_test_kit::wait::{SOON, eventually_async};
 
 /// An example ends by itself, long before this.
 const LONG: Duration = Duration::from_secs(120);
@@ -68,9 +69,15 @@ async fn candidates_on_other_runtimes_lead_in_turn(server: ServerKind) -> TestRe
     for (first, second) in [(BLOCKING, SMOL), (SMOL, BLOCKING)] {
         let chroot = server.fresh_chroot("examples")?;
         let servers = format!("{}{chroot}", server.connect_string());
-        let arguments = ["3", "4"].map(|seconds| [&*servers, "/jobs/leader", seconds]);
+        // The seconds count from the start of each.
+        let arguments = ["6", "12"].map(|seconds| [&*servers, "/jobs/leader", seconds]);
+        let observer = Client::builder(&servers).connect_timeout(SOON).connect().await?;
+        let stands = async || {
+            let candidates = observer.get_children("/jobs/leader").await;
+            candidates.is_ok_and(|candidates| candidates.iter().next().is_some())
+        };
         let (first, second) = tokio::join!(said(first, &arguments[0]), async {
-            sleep(Duration::from_secs(1)).await;
+            eventually_async(SOON, "the first one stands", stands).await?;
             said(second, &arguments[1]).await
         });
         in_order(

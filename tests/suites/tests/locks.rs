@@ -32,7 +32,7 @@ on_both_servers! {
 const LOCK: &str = "/locks/lock";
 
 /// The timeout of a session that the test lets expire.
-const SHORT: Duration = Duration::from_secs(2);
+const SHORT: Duration = Duration::from_secs(6);
 
 async fn children(arena: &Arena) -> Result<usize, TestFailure> {
     match arena.admin.get_children(LOCK).await {
@@ -146,11 +146,14 @@ async fn a_lock_that_is_not_free_is_given_up_in_time(server: ServerKind) -> Test
     let lock = other.lock(LOCK);
     assert!(soon("an answer", lock.lock_until(deadline)).await??.is_none());
     let is_alone = async || children(&arena).await.is_ok_and(|count| count == 1);
+    // The place is there before it is given up.
+    other.sync("/").await?;
     eventually_async(SOON, "the place is given up", is_alone).await?;
 
     let mut waiting = Box::pin(lock.lock());
     assert!(timeout(Duration::from_millis(300), &mut waiting).await.is_err());
     drop(waiting);
+    other.sync("/").await?;
     eventually_async(SOON, "the place is given up", is_alone).await?;
     assert_eq!(guard.release().await, Ok(Departure::Deleted));
     assert!(soon("an answer", lock.try_lock()).await??.is_some());

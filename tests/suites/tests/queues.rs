@@ -130,7 +130,7 @@ async fn a_taker_that_is_killed_gives_its_item_back(server: ServerKind) -> TestR
 async fn a_claim_of_a_session_that_expires_is_lost(server: ServerKind) -> TestResult {
     let arena = Arena::new(server, "queues").await?;
     let proxy = Proxy::to(server.shared()?.addr())?;
-    let cut_off = connect(&arena.servers_by(&proxy), Duration::from_secs(2)).await?;
+    let cut_off = connect(&arena.servers_by(&proxy), Duration::from_secs(6)).await?;
     let queue = arena.admin.queue(QUEUE);
     queue.put("1").await?;
     let claimed = soon("a claim", cut_off.queue(QUEUE).claim()).await??;

@@ -56,14 +56,15 @@ fn an_ensemble_elects_and_survives_the_death_of_its_leader() -> TestResult {
 
 #[test]
 fn an_ensemble_replaces_a_paused_leader_and_takes_it_back_as_a_follower() -> TestResult {
-    let ensemble = Options::new().sync_limit(5).start_ensemble()?;
+    let ensemble = Options::new().sync_limit(15).start_ensemble()?;
     let leader = ensemble.wait_for_leader(SOON)?;
     ensemble.member(leader).pause()?;
     let next = ensemble.wait_for_leader(SOON)?;
     assert_ne!(next, leader);
     ensemble.member(leader).resume()?;
-    eventually(SOON, "the old leader follows the new one", || {
-        ensemble.leader() == Some(next) && ensemble.followers().contains(&leader)
+    // On a busy machine there may have been another election meanwhile.
+    eventually(SOON, "the old leader follows a new one", || {
+        ensemble.leader().is_some_and(|now| now != leader) && ensemble.followers().contains(&leader)
     })?;
     Ok(())
 }

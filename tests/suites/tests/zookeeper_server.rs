@@ -93,7 +93,7 @@ fn a_session_without_pings_expires_after_its_negotiated_timeout() -> TestResult 
     assert_eq!(shortest.session().timeout, Duration::from_millis(400), "two ticks of 200 ms");
     shortest.wait_for_end()?;
 
-    let mut client = RawClient::connect(server.addr(), Duration::from_secs(3))?;
+    let mut client = RawClient::connect(server.addr(), Duration::from_secs(6))?;
     client.create("/ephemeral", CreateMode::Ephemeral)?;
     let mut observer = RawClient::connect(server.addr(), SESSION)?;
     eventually(SOON, "the ephemeral znode is gone", || {

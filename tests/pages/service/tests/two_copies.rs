@@ -55,7 +55,7 @@ impl Copy {
     /// Returns the copy's answer: the code, and the body.
     fn get(&self, path: &str) -> Outcome<(u16, String)> {
         let mut stream = TcpStream::connect(&self.address)?;
-        stream.set_read_timeout(Some(Duration::from_secs(5)))?;
+        stream.set_read_timeout(Some(TAKE_OVER))?;
         write!(stream, "GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n")?;
         let mut answer = String::new();
         stream.read_to_string(&mut answer)?;
@@ -109,8 +109,10 @@ fn one_of_two_copies_leads_and_the_other_one_once_that_is_killed() -> Outcome {
     eventually(TAKE_OVER, "the leader counts itself", || leader.leads().unwrap_or(false))?;
     assert!(!other.leads()?);
     for copy in [&leader, &other] {
-        assert_eq!(copy.get("/healthz")?.0, 200);
-        assert_eq!(copy.get("/readyz")?.0, 200);
+        // One that a busy machine holds up is neither for a moment.
+        for page in ["/healthz", "/readyz"] {
+            eventually(TAKE_OVER, page, || copy.get(page).is_ok_and(|(code, _)| code == 200))?;
+        }
     }
     let ledger = Ledger::open(&database)?;
     eventually(TAKE_OVER, "it writes", || ledger.take_over(old).is_ok_and(|last| last >= 2))?;

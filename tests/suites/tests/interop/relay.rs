@@ -22,7 +22,7 @@ use crate::programs::Program;
 pub(super) const PATH: &str = "/place";
 
 /// Of all sessions.
-pub(super) const SESSION_TIMEOUT: Duration = Duration::from_secs(3);
+pub(super) const SESSION_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A session was lost that should not have been, as happens on a machine that stands still for a while.
 #[derive(Debug, thiserror::Error)]

@@ -82,7 +82,7 @@ fn a_follower_answers_no_sync_while_its_leader_is_silent() -> TestResult {
 /// Each new leader's tracker begins with what sessions were created with.
 #[test]
 fn a_new_leader_forgets_what_was_granted_after_the_creation() -> TestResult {
-    const SHORT: Duration = Duration::from_secs(2);
+    const SHORT: Duration = Duration::from_secs(5);
     const LONG: Duration = Duration::from_secs(40);
     let (ensemble, leader, followers) = start(Options::new())?;
     let Some(follower) = followers.first().map(|follower| ensemble.member(*follower)) else {
@@ -111,7 +111,7 @@ fn a_new_leader_forgets_what_was_granted_after_the_creation() -> TestResult {
 /// leader's own clients. A request of the session to a follower goes past that queue.
 #[test]
 fn a_follower_serves_a_session_that_the_leader_has_found_closing() -> TestResult {
-    const SHORT: Duration = Duration::from_secs(2);
+    const SHORT: Duration = Duration::from_secs(5);
     /// Each takes a round of the quorum of its own; the requests below take five.
     const QUEUE: u32 = 4000;
     let options = Options::new().system_property("zookeeper.request_throttle_max_requests", "1");

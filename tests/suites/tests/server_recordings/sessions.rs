@@ -18,7 +18,7 @@ on_both_servers! {
     the_client_of_an_expired_session_gets_no_answer;
 }
 
-const SHORT: Duration = Duration::from_secs(2);
+const SHORT: Duration = Duration::from_secs(5);
 const LONG: Duration = Duration::from_secs(25);
 /// More than a slow machine takes, and far less than what separates short from long.
 const SLACK: Duration = Duration::from_secs(15);

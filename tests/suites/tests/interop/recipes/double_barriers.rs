@@ -106,7 +106,7 @@ fn theirs_is_cut_off(pair: &mut Pair) -> TestResult {
 }
 
 fn lasted_a_session(span: Duration) {
-    assert!(span >= SESSION_TIMEOUT / 2, "left {span:?} after the other one was killed");
+    assert!(span >= SESSION_TIMEOUT / 5, "left {span:?} after the other one was killed");
 }
 
 /// Waits until there are so many znodes.

@@ -17,7 +17,7 @@ use crate::turns_asked_for;
 pub(super) const QUIET: Duration = Duration::from_millis(60);
 
 /// How long a peer has after it was cut off: more than it takes to come back.
-const PATIENCE: Duration = Duration::from_secs(4);
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Both, below a chroot of their own.
 #[derive(Debug)]
