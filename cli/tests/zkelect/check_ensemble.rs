@@ -2,7 +2,7 @@
 
 use std::process::Output;
 
-use election_tokio::{Client, CreateMode, Role, Version};
+use election_tokio::{Client, CreateMode, Leadership, Nomination, Role, Version};
 use rustix::process::Signal;
 use serde_json::Value;
 use zk_test_kit::election::soon;
@@ -185,6 +185,21 @@ fn a_member_that_was_deposed_unawares_is_told() {
     assert_all_is_well(&servers, "all are together again");
 }
 
+async fn leads_with_the_second_number(client: &Client) -> (Nomination, Leadership) {
+    let reaches = async |nomination: &Nomination, wanted: fn(&Role) -> bool| {
+        let mut status = nomination.updates();
+        let reached = status.wait_for(|status| wanted(&status.role));
+        drop(soon("it stands", reached).await.expect("in time").expect("it goes on"));
+    };
+    let first = client.election(ELECTION).nominate().expect("a nomination");
+    reaches(&first, |role| matches!(role, Role::Leading { .. })).await;
+    let mut second = client.election(ELECTION).data("host-a").nominate().expect("a nomination");
+    reaches(&second, |role| matches!(role, Role::Following { .. })).await;
+    first.withdraw().await.expect("it withdraws");
+    let leadership = soon("it leads", second.elected()).await.expect("in time");
+    (second, leadership.expect("it is elected"))
+}
+
 /// Two programs lead at one time, and a third is kept from leading: the leader of the library does
 /// not see it, so nothing else tells.
 #[tokio::test(flavor = "multi_thread")]
@@ -193,18 +208,7 @@ async fn candidates_that_may_lead_beside_the_leader_are_told_with_how_to_remove_
     for servers in [served.address().to_owned(), servers("check-overlap")] {
         let client = || async { Client::builder(&servers).connect().await.expect("a session") };
         let (own, other) = (client().await, client().await);
-        // The number of the leader is not the first one.
-        let early = own.election(ELECTION).nominate().expect("a nomination");
-        let mut first = early.updates();
-        let leads = first.wait_for(|status| matches!(status.role, Role::Leading { .. }));
-        drop(soon("the first one leads", leads).await.expect("in time").expect("it stands"));
-        let mut nomination =
-            own.election(ELECTION).data("host-a").nominate().expect("a nomination");
-        let mut status = nomination.updates();
-        let stands = status.wait_for(|status| matches!(status.role, Role::Following { .. }));
-        drop(soon("the second one follows", stands).await.expect("in time").expect("it stands"));
-        early.withdraw().await.expect("it withdraws");
-        let leadership = nomination.elected().await.expect("it is elected");
+        let (_nomination, leadership) = leads_with_the_second_number(&own).await;
         let token = leadership.token().to_string();
         assert_eq!(problems(&servers, &[], 0), Vec::<Value>::new());
 
