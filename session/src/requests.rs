@@ -48,9 +48,6 @@ pub(crate) enum Purpose<R> {
 #[derive(Debug)]
 pub(crate) struct Requests<R> {
     limits: Limits,
-    /// The longest request of a caller that is sent: that of the limits, or what the servers are
-    /// known to take.
-    max_frame: usize,
     server_limit: ServerLimit,
     /// Continues from connection to connection, and wraps to 1.
     last_xid: Xid,
@@ -66,8 +63,7 @@ impl<R> Requests<R> {
     pub(crate) fn new(limits: Limits) -> Self {
         Self {
             limits,
-            max_frame: limits.max_frame,
-            server_limit: ServerLimit::new(),
+            server_limit: ServerLimit::default(),
             last_xid: Xid::default(),
             outbox: Outbox::default(),
             in_flight: VecDeque::new(),
@@ -93,7 +89,9 @@ impl<R> Requests<R> {
             }
             purpose => {
                 let limit = match purpose {
-                    Purpose::Caller(_) | Purpose::Watching(..) => self.max_frame,
+                    Purpose::Caller(_) | Purpose::Watching(..) => {
+                        self.limits.max_frame.min(self.server_limit.get())
+                    }
                     _ => self.limits.max_frame,
                 };
                 let frame = self.outbox.ordinary();
@@ -199,7 +197,6 @@ impl<R> Requests<R> {
         let lost = self.give_up_attempt();
         let is_lost = |xid| lost.iter().any(|pending| pending.xid == xid);
         self.server_limit.connection_ended(by, is_lost);
-        self.max_frame = self.limits.max_frame.min(self.server_limit.get());
         lost
     }
 

@@ -4,6 +4,8 @@
 //! for the same again after each loss, as a recipe does for its znode and a session for its watches,
 //! would cost one connection after another, and with them whatever else the client holds.
 
+use alloc::boxed::Box;
+
 use zk_jute::Xid;
 
 /// A shorter request is not suspected: no server could be run with a limit below that.
@@ -13,9 +15,13 @@ const TAKEN_BY_ALL: usize = 4 * 1024;
 /// chance.
 const ENOUGH: u8 = 3;
 
-/// What is known of the servers' limit.
+/// What is known of the servers' limit. Most sessions never send a long request, and hold nothing
+/// for it.
+#[derive(Debug, Default)]
+pub(crate) struct ServerLimit(Option<Box<Known>>);
+
 #[derive(Debug)]
-pub(crate) struct ServerLimit {
+struct Known {
     /// The longest request of this connection, if it is longer than all that were answered before.
     longest: Option<LongRequest>,
     /// The length of the longest request that is known to be taken.
@@ -40,31 +46,52 @@ pub(crate) enum EndedBy {
 }
 
 impl ServerLimit {
-    pub(crate) const fn new() -> Self {
-        Self { longest: None, taken: TAKEN_BY_ALL, suspected: usize::MAX, losses: 0 }
-    }
-
     /// Returns the length above which no request is sent.
-    pub(crate) const fn get(&self) -> usize {
-        if self.losses < ENOUGH { usize::MAX } else { self.suspected - 1 }
+    pub(crate) fn get(&self) -> usize {
+        match &self.0 {
+            Some(known) if known.losses >= ENOUGH => known.suspected - 1,
+            Some(_) | None => usize::MAX,
+        }
     }
 
     /// Returns the length above which requests are divided that can be. It is smaller, so that the
     /// limit is found in few steps.
-    pub(crate) const fn divide_above(&self) -> usize {
+    pub(crate) fn divide_above(&self) -> usize {
         self.get() / 2
     }
 
     /// Notes a request of this length, on the present connection.
     #[inline]
     pub(crate) fn sent(&mut self, xid: Xid, length: usize) {
-        if length > self.taken && self.longest.is_none_or(|longest| longest.length < length) {
-            self.longest = Some(LongRequest { xid, length });
+        if length > TAKEN_BY_ALL {
+            self.0.get_or_insert_default().sent(LongRequest { xid, length });
         }
     }
 
     /// Notes the end of the connection. `is_unanswered` says it of a request that was sent on it.
     pub(crate) fn connection_ended(&mut self, by: EndedBy, is_unanswered: impl Fn(Xid) -> bool) {
+        if let Some(known) = &mut self.0 {
+            known.connection_ended(by, is_unanswered);
+        }
+    }
+}
+
+impl Default for Known {
+    fn default() -> Self {
+        Self { longest: None, taken: TAKEN_BY_ALL, suspected: usize::MAX, losses: 0 }
+    }
+}
+
+impl Known {
+    fn sent(&mut self, request: LongRequest) {
+        if request.length > self.taken
+            && self.longest.is_none_or(|longest| longest.length < request.length)
+        {
+            self.longest = Some(request);
+        }
+    }
+
+    fn connection_ended(&mut self, by: EndedBy, is_unanswered: impl Fn(Xid) -> bool) {
         match self.longest.take() {
             Some(LongRequest { xid, length }) if is_unanswered(xid) => match by {
                 EndedBy::Server => {
@@ -99,7 +126,7 @@ mod tests {
 
     #[test]
     fn the_shortest_request_over_which_connections_ended_is_the_first_to_be_refused() {
-        let mut limit = ServerLimit::new();
+        let mut limit = ServerLimit::default();
         for length in [LONG + 1, LONG, LONG + 2] {
             assert_eq!(limit.get(), usize::MAX);
             lose(&mut limit, length);
@@ -109,7 +136,7 @@ mod tests {
 
     #[test]
     fn short_requests_and_those_that_were_answered_before_are_not_suspected() {
-        let mut limit = ServerLimit::new();
+        let mut limit = ServerLimit::default();
         limit.sent(Xid::new(1), LONG);
         limit.connection_ended(EndedBy::Server, |_| false);
         for length in [10, LONG].into_iter().cycle().take(20) {
@@ -120,7 +147,7 @@ mod tests {
 
     #[test]
     fn losses_count_in_a_row_and_where_the_server_ended_the_connection() {
-        let mut limit = ServerLimit::new();
+        let mut limit = ServerLimit::default();
         for _ in 0..10 {
             lose(&mut limit, LONG);
             lose(&mut limit, LONG);
@@ -134,7 +161,7 @@ mod tests {
     /// The next server may take more.
     #[test]
     fn after_another_loss_a_long_request_is_tried_once_more() {
-        let mut limit = ServerLimit::new();
+        let mut limit = ServerLimit::default();
         (0..3).for_each(|_| lose(&mut limit, LONG));
         limit.connection_ended(EndedBy::Server, |_| true);
         assert_eq!(limit.get(), usize::MAX);
