@@ -51,12 +51,13 @@ async fn all(args: &CheckArgs) -> Result<Exit, Failure> {
     }
     if let Some((_, client)) = clients.first() {
         let chroot = args.servers.servers.chroot();
-        let finding = chroot_of(client, chroot, bound).await;
-        let is_there = finding.verdict == Verdict::Ok;
+        let mut is_usable = true;
         if !chroot.is_empty() {
+            let finding = chroot_of(client, chroot, bound).await;
+            is_usable = finding.verdict == Verdict::Ok;
             report.add(finding)?;
         }
-        if is_there {
+        if is_usable {
             for (name, client) in &clients {
                 report.add(write::through(client, name, args).await)?;
             }
@@ -64,7 +65,7 @@ async fn all(args: &CheckArgs) -> Result<Exit, Failure> {
         for finding in ensemble::findings(client, &servers, bound).await {
             report.add(finding)?;
         }
-        if let (Some(path), true) = (&args.election, is_there) {
+        if let (Some(path), true) = (&args.election, is_usable) {
             let election = (path.as_str(), args.format.0);
             for finding in node::findings(client, election, bound).await {
                 report.add(finding)?;
@@ -101,9 +102,9 @@ async fn examined(args: &CheckArgs) -> Result<Vec<Examined>, Failure> {
 }
 
 async fn chroot_of(client: &Client, chroot: &str, bound: Duration) -> Finding {
-    match timeout(bound, client.exists("/")).await {
-        Ok(Ok(Some(_))) => Finding::ok("chroot", format!("{chroot} exists")),
-        Ok(Ok(None)) => Finding::failed("chroot", format!("{chroot} does not exist")).advise(
+    match timeout(bound, connection::is_there(client, "/")).await {
+        Ok(Ok(true)) => Finding::ok("chroot", format!("{chroot} exists")),
+        Ok(Ok(false)) => Finding::failed("chroot", format!("{chroot} does not exist")).advise(
             format!(
                 "create it (`create {chroot}` in ZooKeeper's zkCli.sh), or leave the chroot out of --servers"
             ),

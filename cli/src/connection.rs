@@ -3,8 +3,8 @@
 use core::time::Duration;
 
 use election_tokio::{
-    Client, ClientBuilder, ConnectError, ConnectionState, ElectionError, ErrorKind, NoMoreUpdates,
-    SessionEnd, SessionId, Updates, ZnodePath, error::PathError,
+    Client, ClientBuilder, ConnectError, ConnectionState, ElectionError, Error, ErrorKind,
+    NoMoreUpdates, SessionEnd, SessionId, Updates, ZnodePath, error::PathError,
 };
 
 use crate::args::Servers;
@@ -49,9 +49,9 @@ pub(crate) async fn check_chroot(client: &Client, servers: &Servers) -> Result<(
         if servers.chroot().is_empty() {
             return Ok(());
         }
-        match client.exists("/").await {
-            Ok(Some(_)) => return Ok(()),
-            Ok(None) => return Err(Failure::NoChroot(servers.chroot().to_owned())),
+        match is_there(client, "/").await {
+            Ok(true) => return Ok(()),
+            Ok(false) => return Err(Failure::NoChroot(servers.chroot().to_owned())),
             Err(error) => match error.kind() {
                 ErrorKind::ConnectionLoss | ErrorKind::NotConnected => {}
                 _ => return Err(error.into()),
@@ -59,6 +59,16 @@ pub(crate) async fn check_chroot(client: &Client, servers: &Servers) -> Result<(
         }
         // So that the loss of the connection is shown before the failure, or with it.
         tokio::task::yield_now().await;
+    }
+}
+
+/// Returns whether a znode exists. Since ZooKeeper 3.8.4 and 3.9.2 a server forbids to look at a znode
+/// that may not be read; where there is none, nothing is forbidden.
+pub(crate) async fn is_there(client: &Client, path: &str) -> Result<bool, Error> {
+    match client.exists(path).await {
+        Ok(found) => Ok(found.is_some()),
+        Err(error) if error.is_no_auth() => Ok(true),
+        Err(error) => Err(error),
     }
 }
 

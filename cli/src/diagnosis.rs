@@ -4,6 +4,7 @@ use election_tokio::{
     Client, CreateMode, EndReason, ErrorCode, ErrorKind, LockError, LockFailure, NominationError,
 };
 
+use crate::connection::is_there;
 use crate::failure::Failure;
 
 /// Finds the znode that keeps the node at `node` from being created. The contender's own failure
@@ -18,7 +19,7 @@ pub(crate) async fn diagnose(client: &Client, node: &str, failure: &Failure) -> 
     let ends = node.match_indices('/').map(|(at, _)| at).filter(|at| *at > 0);
     for end in ends.chain([node.len()]) {
         let path = node.get(..end)?;
-        if client.exists(path).await.ok()?.is_some() {
+        if is_there(client, path).await.ok()? {
             continue;
         }
         match client.create(path, "", CreateMode::Persistent).await {

@@ -202,6 +202,8 @@ pub enum Failure {
     },
     /// A reply has come, but it does not decode, or is larger than the driver keeps.
     Unreadable,
+    /// The driver did not send the command: the request is longer than servers take.
+    TooLarge,
 }
 
 impl Failure {
@@ -221,7 +223,8 @@ impl Failure {
         }
     }
 
-    /// Returns the server's error code; for an unreadable reply, that of a marshalling error (-5).
+    /// Returns the server's error code; for an unreadable reply, that of a marshalling error (-5), and
+    /// for a request that was not sent, that of bad arguments (-8).
     pub(crate) const fn code(self) -> i32 {
         match self {
             Self::NoNode => -101,
@@ -232,6 +235,7 @@ impl Failure {
             Self::ConnectionLoss => -4,
             Self::Rejected(code) | Self::Aborted { code, .. } => code,
             Self::Unreadable => -5,
+            Self::TooLarge => -8,
         }
     }
 }

@@ -197,6 +197,12 @@ pub enum NominationError {
     /// election with very many candidates.
     #[error("a reply cannot be read, or is larger than this client keeps")]
     UnreadableReply,
+    /// A request was not sent, because it is longer than servers take.
+    #[error(
+        "the candidate's data, path and access list are longer together than servers take: shorten the \
+         data, or raise the client's limit and `jute.maxbuffer` of the servers"
+    )]
+    TooLarge,
     /// The driver answered a command with the reply to another one.
     #[error("the reply does not belong to the request")]
     UnexpectedReply,

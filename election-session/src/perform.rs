@@ -340,7 +340,7 @@ pub(crate) fn submit_list<T, W: Clone>(
 /// Returns the recipe's failure for a command that was not submitted.
 const fn failure_of(error: SubmitError) -> Failure {
     match error {
-        SubmitError::TooLarge { .. } => Failure::Rejected(ErrorCode::BAD_ARGUMENTS.get()),
+        SubmitError::TooLarge { .. } => Failure::TooLarge,
         SubmitError::Unsupported(_) => Failure::Rejected(ErrorCode::UNIMPLEMENTED.get()),
         SubmitError::NotConnected | SubmitError::Closed | SubmitError::Full => {
             Failure::ConnectionLoss

@@ -91,7 +91,8 @@ pub enum ReadOnlyServers {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// The largest payload to send, in bytes: the server's `jute.maxbuffer`. The server drops the
-    /// connection on a larger one, without a word (docs/protocol.md#frames).
+    /// connection on a larger one, without a word (docs/protocol.md#frames). If the server's is
+    /// smaller, a session refuses what has cost it three connections in a row.
     pub max_frame: usize,
     /// The most requests that wait for their replies.
     pub max_in_flight: usize,

@@ -23,6 +23,7 @@ mod search;
 mod secret;
 #[cfg(feature = "serde")]
 mod serde_forms;
+mod server_limit;
 mod servers;
 mod session;
 mod ticket;

@@ -11,6 +11,7 @@ use zk_jute::{DEFAULT_MAX_FRAME, FrameError, OpCode, Request, RequestHeader, Xid
 use crate::config::Limits;
 use crate::event::{ProtocolError, SubmitError};
 use crate::outbox::Outbox;
+use crate::server_limit::{EndedBy, ServerLimit};
 use crate::time::Instant;
 use crate::watches::WatchId;
 
@@ -47,6 +48,7 @@ pub(crate) enum Purpose<R> {
 #[derive(Debug)]
 pub(crate) struct Requests<R> {
     limits: Limits,
+    server_limit: ServerLimit,
     /// Continues from connection to connection, and wraps to 1.
     last_xid: Xid,
     outbox: Outbox,
@@ -61,6 +63,7 @@ impl<R> Requests<R> {
     pub(crate) fn new(limits: Limits) -> Self {
         Self {
             limits,
+            server_limit: ServerLimit::default(),
             last_xid: Xid::default(),
             outbox: Outbox::default(),
             in_flight: VecDeque::new(),
@@ -79,14 +82,32 @@ impl<R> Requests<R> {
         purpose: Purpose<R>,
     ) -> Result<(), SubmitError> {
         let pending = self.number::<Q>(now, purpose);
-        let frame = match &pending.purpose {
-            Purpose::Sasl => self.outbox.confidential(),
-            _ => self.outbox.ordinary(),
-        };
-        put_request(frame, self.limits.max_frame, pending.xid, request)?;
+        match &pending.purpose {
+            Purpose::Sasl => {
+                let frame = self.outbox.confidential();
+                put_request(frame, self.limits.max_frame, pending.xid, request)?;
+            }
+            purpose => {
+                let limit = match purpose {
+                    Purpose::Caller(_) | Purpose::Watching(..) => {
+                        self.limits.max_frame.min(self.server_limit.get())
+                    }
+                    _ => self.limits.max_frame,
+                };
+                let frame = self.outbox.ordinary();
+                let before = frame.len();
+                put_request(frame, limit, pending.xid, request)?;
+                self.server_limit.sent(pending.xid, frame.len() - before - FRAME_HEAD_LEN);
+            }
+        }
         self.last_xid = pending.xid;
         self.in_flight.push_back(pending);
         Ok(())
+    }
+
+    /// Returns the length above which requests are divided that can be.
+    pub(crate) fn divide_above(&self) -> usize {
+        self.limits.max_frame.min(self.server_limit.divide_above())
     }
 
     /// Keeps a request until [`Requests::release`].
@@ -170,9 +191,17 @@ impl<R> Requests<R> {
         oldest.is_some_and(|oldest| matches!(oldest.purpose, Purpose::SetWatches))
     }
 
-    /// Takes out the requests that may or may not have been executed, because the connection, or
-    /// the attempt to make one, has ended.
-    pub(crate) fn disconnect(&mut self) -> VecDeque<Pending<R>> {
+    /// Takes out the requests that may or may not have been executed, because the connection has
+    /// ended.
+    pub(crate) fn disconnect(&mut self, by: EndedBy) -> VecDeque<Pending<R>> {
+        let lost = self.give_up_attempt();
+        let is_lost = |xid| lost.iter().any(|pending| pending.xid == xid);
+        self.server_limit.connection_ended(by, is_lost);
+        lost
+    }
+
+    /// Takes out the requests of an attempt to make a connection.
+    pub(crate) fn give_up_attempt(&mut self) -> VecDeque<Pending<R>> {
         self.outbox.clear();
         core::mem::take(&mut self.in_flight)
     }
@@ -224,6 +253,9 @@ impl<R> Requests<R> {
         Pending { xid: self.last_xid.next(), opcode: Q::OPCODE, sent_at: now, purpose }
     }
 }
+
+/// The length of the head of a frame, which does not count.
+const FRAME_HEAD_LEN: usize = 4;
 
 #[inline]
 fn put_request<Q: Request>(

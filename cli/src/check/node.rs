@@ -11,6 +11,7 @@ use super::candidates;
 use super::path::{child, parent};
 use super::report::{Finding, no_answer};
 use crate::args::FormatName;
+use crate::connection::is_there;
 
 /// The znode that the probing transactions create. None of them is ever applied.
 const PROBE: &str = "zkelect-check";
@@ -123,7 +124,7 @@ async fn missing(client: &Client, path: &str) -> Option<Vec<String>> {
     let ends = path.match_indices('/').map(|(at, _)| at).filter(|at| *at > 0);
     for end in ends.chain([path.len()]) {
         let ancestor = path.get(..end)?;
-        if !missing.is_empty() || client.exists(ancestor).await.ok()?.is_none() {
+        if !missing.is_empty() || !is_there(client, ancestor).await.ok()? {
             missing.push(ancestor.to_owned());
         }
     }

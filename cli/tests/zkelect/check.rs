@@ -137,6 +137,29 @@ async fn what_is_forbidden_is_named_with_the_permission_that_is_missing() {
     }
 }
 
+/// Servers forbid to look at a znode that may not be read (since ZooKeeper 3.8.4 and 3.9.2). Such a
+/// chroot can be used, and without one all of the steps are made.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_chroot_that_may_not_be_read_is_there() {
+    let served = Served::start("check-unread", &[]);
+    let client = client(served.address()).await;
+    let unread = Permissions::CREATE | Permissions::DELETE | Permissions::ADMIN;
+    let acls = Acls::default().world(unread);
+    let created = client.create_with_acl("/app", "", CreateMode::Persistent, &acls).await;
+    created.expect("it is created");
+    client.set_acl("/", &acls, Version::ANY).await.expect("its access list is set");
+    for chroot in ["", "/app"] {
+        let servers = format!("{}{chroot}", served.address());
+        let found = findings(&servers, &["--election", "/leader"], 0);
+        for step in ["write", "list", "stand"] {
+            assert_is(of(&found, step), "ok", "", "");
+        }
+        let options = ["--election", "/leader", "--wait", "30s", "--", "true"];
+        let ran = output(&[&["run", "--servers", &servers], &options[..]].concat());
+        assert_eq!(ran.status.code(), Some(0), "{ran:?}");
+    }
+}
+
 #[test]
 fn servers_that_are_not_there_are_told_apart() {
     let server = Served::start("check-servers", &[]);

@@ -137,6 +137,12 @@ pub enum LockFailure {
     /// A reply does not decode, or is larger than the driver keeps.
     #[error("a reply cannot be read, or is larger than this client keeps")]
     UnreadableReply,
+    /// A request was not sent, because it is longer than servers take.
+    #[error(
+        "the contender's data, path and access list are longer together than servers take: shorten the \
+         data, or raise the client's limit and `jute.maxbuffer` of the servers"
+    )]
+    TooLarge,
     /// The driver answered a command with the reply to another one.
     #[error("the reply does not belong to the request")]
     UnexpectedReply,
@@ -180,6 +186,7 @@ impl LockFailure {
             NominationError::UnexpectedName => Self::UnexpectedName,
             NominationError::Rejected(code) => Self::Rejected(code),
             NominationError::UnreadableReply => Self::UnreadableReply,
+            NominationError::TooLarge => Self::TooLarge,
             NominationError::UnexpectedReply => Self::UnexpectedReply,
         }
     }

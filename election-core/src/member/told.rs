@@ -100,6 +100,7 @@ impl MemberFailure {
             Err(Failure::NoAuth) => Self::Rejected(NO_AUTH),
             Err(Failure::Rejected(code) | Failure::Aborted { code, .. }) => Self::Rejected(*code),
             Err(Failure::Unreadable) => Self::UnreadableReply,
+            Err(failure @ Failure::TooLarge) => Self::Rejected(failure.code()),
             Ok(_)
             | Err(
                 Failure::NodeExists

@@ -199,9 +199,11 @@ impl Nominee {
             (Cleanup::Inspect(name), Ok(Reply::Exists(stat))) if is_owned(&stat, session) => {
                 Cleanup::DeleteFound(name)
             }
-            (Cleanup::Inspect(name), Ok(Reply::Exists(_)) | Err(Failure::NoNode)) => {
-                Cleanup::FindBelow(name)
-            }
+            // What may not be looked at is another session's.
+            (
+                Cleanup::Inspect(name),
+                Ok(Reply::Exists(_)) | Err(Failure::NoNode | Failure::NoAuth),
+            ) => Cleanup::FindBelow(name),
             (Cleanup::DeleteFound(_), Ok(Reply::Deleted) | Err(Failure::NoNode)) => {
                 Cleanup::Find(Find::Barrier)
             }

@@ -44,7 +44,10 @@ impl Nominee {
 
     pub(super) fn end_answered(&mut self, result: &Result<Reply<'_>, Failure>) -> Option<Notice> {
         match (&self.stage, result) {
-            (Stage::Evicted(_), Ok(Reply::Exists(_))) => Some(self.end(End::ElectionEnded)),
+            // A mark that may not be looked at is there.
+            (Stage::Evicted(_), Ok(Reply::Exists(_)) | Err(Failure::NoAuth)) => {
+                Some(self.end(End::ElectionEnded))
+            }
             (Stage::Evicted(Evicted { was, .. }), Err(Failure::NoNode)) => {
                 if self.on_loss.ends_after(*was) {
                     return Some(self.end(End::Lost(Cause::Evicted)));

@@ -62,13 +62,21 @@ impl Nominee {
                 foreign.watch = ForeignWatch::Passed;
                 None
             }
-            Ok(Reply::Exists(_)) if self.contest.patience == Patience::Leaves => {
+            Ok(Reply::Exists(_)) | Err(Failure::NoAuth)
+                if self.contest.patience == Patience::Leaves =>
+            {
                 let own = own.clone();
                 self.stage = Stage::Leaving(Leaving::new(own, Afterwards::Withdrawn));
                 None
             }
             Ok(Reply::Exists(_)) => {
                 foreign.watch = ForeignWatch::Armed(ticket);
+                Some(Notice::Obstructed(Obstacle::Foreign))
+            }
+            // A server that forbids to look at it leaves no watch. A nominee that ended here could be
+            // ended by any client that may create such a child.
+            Err(Failure::NoAuth) => {
+                *position = Position::Obstructed(Obstacle::Foreign);
                 Some(Notice::Obstructed(Obstacle::Foreign))
             }
             Err(Failure::NoNode) => {
@@ -85,7 +93,10 @@ impl Nominee {
         result: &Result<Reply<'_>, Failure>,
     ) -> Option<Notice> {
         match (&mut self.stage, result) {
-            (Stage::Leading(_), Ok(Reply::Exists(_))) => Some(self.conclude()),
+            // What may not be looked at is there.
+            (Stage::Leading(_), Ok(Reply::Exists(_)) | Err(Failure::NoAuth)) => {
+                Some(self.conclude())
+            }
             (Stage::Leading(Leading { tombstone, .. }), Err(Failure::NoNode)) => {
                 if let TombstoneWatch::Due { name } = *tombstone {
                     *tombstone = TombstoneWatch::Armed { name, ticket };

@@ -253,6 +253,7 @@ fn end_of(end: LockEnd) -> election_core::End {
             LockFailure::UnexpectedName => NominationError::UnexpectedName,
             LockFailure::Rejected(code) => NominationError::Rejected(code),
             LockFailure::UnreadableReply => NominationError::UnreadableReply,
+            LockFailure::TooLarge => NominationError::TooLarge,
             _ => NominationError::UnexpectedReply,
         }),
     }

@@ -264,8 +264,8 @@ impl Server {
         tree
     }
 
-    /// Answers a read from what a server has applied.
-    pub fn read(&self, position: usize, request: Request) -> Answer {
+    /// Answers a read of a session from what a server has applied.
+    pub fn read(&self, position: usize, request: Request, asker: SessionId) -> Answer {
         let tree = self.at(position);
         let found = match request {
             Request::List if tree.has_election_node => {
@@ -285,9 +285,15 @@ impl Server {
                 };
             }
             Request::Exists(name) | Request::LookAt(name) => {
-                return tree.find(name).map_or(Answer::Failed(Failure::NoNode), |znode| {
-                    Answer::Exists(name, znode.stat())
-                });
+                return match tree.find(name) {
+                    // As servers do since 3.8.4 and 3.9.2. No access list keeps a session from
+                    // looking at its own.
+                    Some(Znode { access: Access::Barred, owner, .. }) if *owner != asker => {
+                        Answer::Failed(Failure::NoAuth)
+                    }
+                    Some(znode) => Answer::Exists(name, znode.stat()),
+                    None => Answer::Failed(Failure::NoNode),
+                };
             }
             _ => None,
         };

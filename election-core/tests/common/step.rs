@@ -204,7 +204,7 @@ impl World {
         };
         let mut answers = Vec::new();
         for position in client.applied..=nearest {
-            let answer = self.server.read(position, *request);
+            let answer = self.server.read(position, *request, client.session);
             if !answers.contains(&answer) {
                 answers.push(answer);
                 steps.push(Step::Execute(client.index, self.server.end() - position));

@@ -171,7 +171,7 @@ impl World {
         if let Some((ticket, request @ (Request::Read(_) | Request::ReadUnwatched(_)))) =
             client.requests.front()
         {
-            let answer = self.server.read(client.applied, *request);
+            let answer = self.server.read(client.applied, *request, client.session);
             if matches!(answer, Answer::Read(..)) {
                 stragglers.push(Delivery::Reply(*ticket, answer));
             }
@@ -194,7 +194,7 @@ impl World {
         if request.reads() {
             client.applied = self.server.end() - behind;
             client.seen = client.applied;
-            let answer = self.server.read(client.applied, request);
+            let answer = self.server.read(client.applied, request, session);
             if let (Request::Read(name), Answer::Read(..))
             | (Request::Exists(name), Answer::Exists(..)) = (request, &answer)
             {

@@ -19,17 +19,14 @@ const fn lock_in(format: Format) -> LockOptions {
 }
 
 /// Puts a sequential child of another format into the world.
-fn beside(kind: Kind, owner: SessionId, mut world: World) -> World {
+fn beside(kind: Kind, owner: SessionId, world: World) -> World {
+    beside_with(Access::Open, (kind, owner), world)
+}
+
+fn beside_with(access: Access, (kind, owner): (Kind, SessionId), mut world: World) -> World {
     let client = if kind == Kind::Plain { UNTOLD } else { 9 };
     let name = Name { sequence: 0, client, attempt: 0, kind };
-    let znode = Znode {
-        name,
-        owner,
-        token: Token::new(50),
-        version: 0,
-        access: Access::Open,
-        data: Data::Own,
-    };
+    let znode = Znode { name, owner, token: Token::new(50), version: 0, access, data: Data::Own };
     world = world.with_znode(znode);
     world.server.next = 1;
     world
@@ -176,6 +173,17 @@ fn two_nominees_beside_a_barred_one_of_another_format() {
     let budget = Budget { losses: 1, bars: 1, ..NO_FAULTS };
     let world = beside(Kind::Plain, FOREIGN, World::in_format(2, LATCH, budget)).lagging(1);
     explore("2 nominees beside another format, 1 loss, 1 barred", world);
+}
+
+/// A server forbids to look at it: no nominee fails over it, with or without ids.
+#[test]
+fn two_nominees_beside_one_that_may_not_be_read() {
+    let budget = Budget { losses: 1, ..NO_FAULTS };
+    for (name, format) in [("another format", LATCH), ("n_", PLAIN)] {
+        let world = World::in_format(2, format, budget);
+        let world = beside_with(Access::Barred, (Kind::Plain, FOREIGN), world).lagging(1);
+        explore(&format!("2 nominees beside one in {name} that is barred, 1 loss"), world);
+    }
 }
 
 /// Curator's lock and its read/write lock at one node.

@@ -88,6 +88,7 @@ fn any_reply() -> impl Strategy<Value = AnyReply> {
         any::<i32>().prop_map(Failure::Rejected),
         (0..4_usize, any::<i32>()).prop_map(|(part, code)| Failure::Aborted { part, code }),
         Just(Failure::Unreadable),
+        Just(Failure::TooLarge),
     ];
     prop_oneof![
         any_name().prop_map(AnyReply::Created),

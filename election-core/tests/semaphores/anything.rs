@@ -64,6 +64,7 @@ fn any_reply() -> impl Strategy<Value = AnyReply> {
         Just(Failure::ConnectionLoss),
         Just(Failure::Rejected(-111)),
         Just(Failure::Unreadable),
+        Just(Failure::TooLarge),
     ];
     prop_oneof![
         any_name().prop_map(AnyReply::Created),

@@ -76,8 +76,7 @@ fn a_recipe_hears_of_what_could_not_be_sent() {
     lab.asked();
     lab.order(key, Order::Write("other", LONG));
     assert_eq!(lab.asked(), []);
-    let rejected = Failure::Rejected(ErrorCode::BAD_ARGUMENTS.get());
-    assert_eq!(lab.fed(key), [Fed::Deadline, Fed::Reply(Err(rejected))]);
+    assert_eq!(lab.fed(key), [Fed::Deadline, Fed::Reply(Err(Failure::TooLarge))]);
 }
 
 /// A recipe that is leaving goes on while the session is being closed, and can ask for nothing

@@ -18,6 +18,7 @@ use crate::requests::{Pending, Purpose};
 use crate::sasl::Sasl;
 use crate::search::Search;
 use crate::secret::Secret;
+use crate::server_limit::EndedBy;
 use crate::servers::ServerIndex;
 use crate::time::Instant;
 
@@ -204,7 +205,7 @@ impl<R, W: Clone> Session<R, W> {
             let sent = self.requests.send_auth(&authentication.packet());
             debug_assert!(sent.is_ok(), "its length was checked when it was taken in");
         }
-        let longest = LONGEST_SET_WATCHES.min(self.config.limits.max_frame);
+        let longest = LONGEST_SET_WATCHES.min(self.requests.divide_above());
         for batch in self.watches.batches(longest) {
             let lists = batch.lists();
             let sent = if batch.has_persistent() {
@@ -248,7 +249,7 @@ impl<R, W: Clone> Session<R, W> {
                 if let Identity::Granted(granted) = &mut self.identity {
                     granted.last_received = last_received;
                 }
-                let lost = self.requests.disconnect();
+                let lost = self.requests.disconnect(ended_by(end));
                 self.wait_until(now + delay);
                 self.events
                     .push_back(Event::Disconnected { end, lease_deadline: self.lease.deadline() });
@@ -274,7 +275,7 @@ impl<R, W: Clone> Session<R, W> {
 
     fn attempt_failed(&mut self, now: Instant, server: ServerIndex, end: ConnectionEnd) {
         // Before a session is established, only the requests of its making are on their way.
-        self.requests.disconnect();
+        self.requests.give_up_attempt();
         let retry_at = now + self.next_delay();
         self.wait_until(retry_at);
         self.events.push_back(Event::ConnectFailed { server, end, retry_at });
@@ -326,7 +327,7 @@ impl<R, W: Clone> Session<R, W> {
         self.transport = Some(TransportCommand::Disconnect);
         self.probe = None;
         self.lease.end();
-        let lost = self.requests.disconnect();
+        let lost = self.requests.disconnect(EndedBy::Session);
         self.fail(lost, Failure::ConnectionLoss);
         let unsent = self.requests.take_queued();
         self.fail(unsent, Failure::NotSent);
@@ -373,6 +374,19 @@ impl<R, W: Clone> Session<R, W> {
             | State::Handshaking { .. }
             | State::Authenticating(_) => self.identity.granted().map(Granted::dead_at),
         }
+    }
+}
+
+const fn ended_by(end: ConnectionEnd) -> EndedBy {
+    match end {
+        ConnectionEnd::Closed => EndedBy::Server,
+        ConnectionEnd::Protocol(_)
+        | ConnectionEnd::ExpiryClaimed
+        | ConnectionEnd::ClosedInSasl
+        | ConnectionEnd::TimedOut
+        | ConnectionEnd::LeftReadOnly
+        | ConnectionEnd::Silent
+        | ConnectionEnd::Refused => EndedBy::Session,
     }
 }
 

@@ -1,10 +1,10 @@
 //! Bounds on frames, requests and bytes.
 
 use zk_jute::records::{GetDataRequest, SetDataRequest};
-use zk_jute::{ErrorCode, Version};
-use zk_session::{Config, SubmitError, WhileDisconnected};
+use zk_jute::{ErrorCode, OpCode, Version};
+use zk_session::{Config, SubmitError, Watching, WhileDisconnected};
 
-use crate::lab::Lab;
+use crate::lab::{Lab, TIMEOUT};
 
 const READ: GetDataRequest<'_> = GetDataRequest { path: "/a", watch: false };
 
@@ -88,4 +88,50 @@ fn a_full_session_can_be_closed() {
     lab.session.submit(lab.now, 1, &READ).expect("accepted");
     lab.session.close(lab.now);
     assert_eq!(lab.sent().len(), 2);
+}
+
+/// Loses connections over a frame above a server's `jute.maxbuffer`, of which the server says
+/// nothing. Without a bound, one that asks again after each loss loses all of them.
+#[test]
+fn a_request_over_which_connection_after_connection_ends_is_refused_in_the_end() {
+    let mut lab = Lab::connected();
+    let long = vec![0; 20_000];
+    let mut losses = 0;
+    let refused = loop {
+        assert!(losses < 10, "connections are lost for ever");
+        lab.events();
+        if let Err(error) = lab.session.submit(lab.now, 1, &write(&long)) {
+            break error;
+        }
+        losses += 1;
+        lab.sent();
+        lab.close_by_server();
+        lab.connect();
+    };
+    let length = 8 + 6 + 4 + 4 + long.len();
+    assert_eq!(refused, SubmitError::TooLarge { length, limit: length - 1 });
+    assert_eq!(lab.session.submit(lab.now, 2, &READ), Ok(()), "others go on");
+}
+
+/// So are the watches of a session, which sets them again on each connection.
+#[test]
+fn watches_are_set_again_in_ever_shorter_requests() {
+    const LIMIT: usize = 10_000;
+    let mut lab = Lab::connected();
+    for number in 0..2_000 {
+        let path = format!("/watched/{number}");
+        lab.watch(Watching::Exists(&path), number, 1);
+    }
+    lab.close_by_server();
+    for losses in 0.. {
+        assert!(losses < 20, "connections are lost for ever");
+        lab.connect();
+        let sent = lab.sent();
+        if sent.iter().all(|sent| sent.body.len() + 8 <= LIMIT) {
+            assert!(sent.iter().filter(|sent| sent.opcode == OpCode::SET_WATCHES).count() > 1);
+            break;
+        }
+        lab.close_by_server();
+    }
+    assert!(lab.now.elapsed() < 10 * TIMEOUT, "{:?}", lab.now);
 }

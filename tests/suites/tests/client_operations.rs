@@ -6,7 +6,8 @@ use core::time::Duration;
 
 use election_tokio::{
     Acls, Bytes, Client, ConnectError, CreateMode, ErrorCode, ErrorKind, Limits, OpCode,
-    OperationOutcome, SessionId, TransactionError, Version, error::PathError, watch::WatcherType,
+    OperationOutcome, SessionId, TransactionError, Version, acl::Permissions, error::PathError,
+    watch::WatcherType,
 };
 use zk_test_kit::failure::{TestFailure, TestResult};
 use zk_test_kit::on_both_servers;
@@ -299,6 +300,11 @@ async fn a_chroot_is_created_where_that_is_asked_for(server: ServerKind) -> Test
     operator.set_acl(&outer, &Acls::read_only(), Version::ANY).await?;
     let client = Client::builder(&servers).create_chroot().connect().await?;
     client.create("/a", "", CreateMode::Ephemeral).await?;
+    // Nor the permission to read it, although servers since 3.8.4 forbid to look at it then.
+    let unread = Acls::default().world(Permissions::CREATE);
+    operator.set_acl(&format!("{outer}/inner"), &unread, Version::ANY).await?;
+    let client = Client::builder(&servers).create_chroot().connect().await?;
+    client.create("/b", "", CreateMode::Ephemeral).await?;
     // And where it is not, the refusal is told.
     let closed = format!("{}{outer}/other/inner", server.shared()?.connect_string());
     let error = Client::builder(&closed).create_chroot().connect().await.unwrap_err();

@@ -41,10 +41,13 @@ fn a_leader_whose_candidate_is_deleted_asks_whether_the_election_is_ended() {
             );
             script
         };
-        let mut script = evicted();
-        script.answer(Ok(Reply::Exists(Stat::new(0, 60, 0))));
-        assert_eq!(script.notice, Some(Notice::Ended(End::ElectionEnded)));
-        assert_eq!((script.asked.as_str(), script.nominee.phase()), ("", Phase::Over));
+        // A server since 3.8.4 forbids to look at a mark that may not be read.
+        for there in [Ok(Reply::Exists(Stat::new(0, 60, 0))), Err(Failure::NoAuth)] {
+            let mut script = evicted();
+            script.answer(there);
+            assert_eq!(script.notice, Some(Notice::Ended(End::ElectionEnded)));
+            assert_eq!((script.asked.as_str(), script.nominee.phase()), ("", Phase::Over));
+        }
         let mut script = evicted();
         script.answer(Err(Failure::NoNode));
         match on_loss {

@@ -229,3 +229,69 @@ fn each_foreign_child_is_looked_at() {
     script.list(&[OWN]);
     assert_eq!(script.notice, Some(Notice::Elected(Token::new(50))));
 }
+
+/// A server forbids to look at the znodes of others (since ZooKeeper 3.8.4 and 3.9.2). The nominee's own is
+/// below them in the order of the search.
+#[test]
+fn a_znode_that_may_not_be_looked_at_is_passed_over_in_the_search_for_the_own_one() {
+    let names = ["n_0000000005", "n_0000000006"];
+    let mut script = Script::in_format(Format::leader_election_support());
+    script.feed(Event::Disconnected);
+    script.feed(Event::Connected { session: SESSION });
+    script.answer(Ok(Reply::BarrierPassed));
+    script.list(&names);
+    assert_eq!(script.asked, "exists n_0000000006");
+    script.answer(Err(Failure::NoAuth));
+    assert_eq!((script.asked.as_str(), script.notice), ("list", None));
+    script.list(&names);
+    assert_eq!(script.asked, "exists n_0000000005");
+    script.answer(Ok(Reply::Exists(stat(SESSION, 50))));
+    assert_eq!(script.asked, "list");
+    script.list(&names);
+    assert_eq!(script.notice, Some(Notice::Elected(Token::new(50))));
+}
+
+/// So it is by a nominee that has failed.
+#[test]
+fn a_znode_that_may_not_be_looked_at_is_passed_over_by_a_cleanup() {
+    let names = ["n_0000000005", "n_0000000006"];
+    let mut script = Script::in_format(Format::leader_election_support());
+    script.feed(Event::Disconnected);
+    script.feed(Event::Connected { session: SESSION });
+    script.answer(Ok(Reply::BarrierPassed));
+    script.answer(Err(Failure::NoAuth));
+    assert_eq!(script.failure(), Some(NominationError::Rejected(-102)));
+    script.feed(Event::Look);
+    script.answer(Ok(Reply::BarrierPassed));
+    script.list(&names);
+    assert_eq!(script.asked, "exists n_0000000006");
+    script.answer(Err(Failure::NoAuth));
+    script.list(&names);
+    assert_eq!(script.asked, "exists n_0000000005");
+    script.answer(Ok(Reply::Exists(stat(SESSION, 50))));
+    assert_eq!(script.asked, "delete n_0000000005");
+}
+
+/// Its owner cannot be asked for, and nothing tells of its end.
+#[test]
+fn a_foreign_child_that_may_not_be_looked_at_is_waited_for() {
+    let mut script = Script::verified();
+    for _ in 0..2 {
+        script.list(&[OWN, "n_0000000002"]);
+        assert_eq!(script.asked, "exists n_0000000002, watched");
+        script.answer(Err(Failure::NoAuth));
+        assert_eq!(script.notice, Some(Notice::Obstructed(Obstacle::Foreign)));
+        assert_eq!((script.asked.as_str(), script.nominee.role()), ("", Role::Standing));
+        script.feed(Event::Look);
+    }
+    script.list(&[OWN]);
+    assert_eq!(script.notice, Some(Notice::Elected(Token::new(50))));
+}
+
+#[test]
+fn a_tombstone_that_may_not_be_looked_at_ends_the_election() {
+    let mut script = leading();
+    script.answer(Err(Failure::NoAuth));
+    assert_eq!(script.nominee.role(), Role::Ended(End::ElectionEnded));
+    assert_eq!(script.asked, format!("delete {LE}"));
+}

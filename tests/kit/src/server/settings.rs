@@ -19,6 +19,8 @@ pub struct Settings {
     pub super_digest: Option<String>,
     /// The step in which sessions expire; two of them are the shortest session timeout.
     pub tick_time: Duration,
+    /// The longest frame that the server reads, in bytes (`jute.maxbuffer`).
+    pub max_frame: u32,
     /// The treatment of requests in a burst.
     pub backlog: Backlog,
 }
@@ -45,6 +47,7 @@ impl Default for Settings {
             extended_types: ExtendedTypes::Disabled,
             super_digest: None,
             tick_time: TICK,
+            max_frame: 0xF_FFFF,
             backlog: Backlog::Done,
         }
     }
@@ -56,6 +59,7 @@ impl Settings {
         let mut options = Options::new()
             .tick_time(self.tick_time)
             .max_session_timeout(self.max_session_timeout)
+            .jute_max_buffer(self.max_frame)
             .system_property("znode.container.checkIntervalMs", interval)
             .system_property("znode.container.maxPerMinute", "60000");
         if self.extended_types == ExtendedTypes::Enabled {
@@ -77,6 +81,7 @@ impl Settings {
     pub(super) fn for_embedded(&self) -> Config {
         let mut limits = Limits::default();
         limits.max_client_connections = 0;
+        limits.max_frame = usize::try_from(self.max_frame).unwrap_or(usize::MAX);
         let mut config = Config::with_tick_time(self.tick_time);
         config.session_timeouts = self.tick_time * 2..=self.max_session_timeout;
         config.extended_types = self.extended_types;

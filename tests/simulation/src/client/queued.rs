@@ -88,6 +88,7 @@ const fn error_of(failure: LockFailure) -> NominationError {
         LockFailure::UnexpectedName => NominationError::UnexpectedName,
         LockFailure::Rejected(code) => NominationError::Rejected(code),
         LockFailure::UnreadableReply => NominationError::UnreadableReply,
+        LockFailure::TooLarge => NominationError::TooLarge,
         _ => NominationError::UnexpectedReply,
     }
 }
