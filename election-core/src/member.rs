@@ -29,6 +29,7 @@ use crate::ticket::Ticket;
 use joining::Joiner;
 use request::Request;
 use stage::{Debt, Former, Join, Joining, Leave, Leaving, OwnWatch, Shown, Stage, Standing, Trace};
+use standing::After;
 
 pub use options::{MemberOptions, NameOrigin, WhenEvicted, WhenTaken};
 pub use told::{MemberEnd, MemberFailure, MemberNotice, MemberState, NameOwner};
