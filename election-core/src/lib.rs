@@ -56,6 +56,7 @@ pub mod place;
 mod policy;
 mod queue;
 mod recipe;
+mod seen;
 mod semaphore;
 #[cfg(feature = "serde")]
 mod serde_forms;

@@ -10,6 +10,7 @@ mod leaving;
 mod options;
 mod request;
 mod stage;
+mod standing;
 #[cfg(test)]
 mod tests;
 mod told;
@@ -22,13 +23,13 @@ use crate::event::{Change, Event, Failure, Reply};
 use crate::line::{Joined, Line};
 use crate::outcome::{Cause, Departure};
 use crate::recipe::{Phase, Recipe};
+use crate::seen::Seen;
 use crate::ticket::Ticket;
 
 use joining::Joiner;
 use request::Request;
-use stage::{
-    Debt, Former, Join, Joining, Leave, Leaving, OwnWatch, Seen, Shown, Stage, Standing, Trace,
-};
+use stage::{Debt, Former, Join, Joining, Leave, Leaving, OwnWatch, Shown, Stage, Standing, Trace};
+use standing::After;
 
 pub use options::{MemberOptions, NameOrigin, WhenEvicted, WhenTaken};
 pub use told::{MemberEnd, MemberFailure, MemberNotice, MemberState, NameOwner};
@@ -135,50 +136,21 @@ impl<N, D> Member<N, D> {
     fn stands(
         &mut self,
         standing: Standing,
-        (ticket, request): (Ticket, Request),
+        answer: (Ticket, Request),
         result: &Result<Reply<'_>, Failure>,
     ) -> Option<MemberNotice> {
-        let own = match (request, result) {
-            (Request::WatchOwn, Ok(Reply::Exists(stat))) if stat.owner == self.line.session() => {
-                // Another client has written: the data is the member's own.
-                if stat.version != standing.version && self.shown == Shown::Written {
-                    self.shown = Shown::Due;
-                }
-                self.stage = Stage::Standing(Standing::seen(*stat, OwnWatch::Armed(ticket)));
-                let is_another = stat.token != standing.token;
-                return is_another.then_some(MemberNotice::Joined(stat.token));
-            }
-            (Request::WatchOwn, Ok(Reply::Exists(_)))
-            | (Request::WatchOwn | Request::Write, Err(Failure::NoNode)) => return self.evicted(),
-            (Request::WatchOwn, Err(Failure::NoAuth)) => OwnWatch::Refused,
-            (Request::Write, Ok(Reply::Written(stat))) => {
-                let standing = Standing { version: stat.version, ..standing };
+        match standing.answered(answer, result, self.line.session(), &mut self.shown) {
+            After::Stands(standing, notice) => {
                 self.stage = Stage::Standing(standing);
-                if self.shown == Shown::Sent {
-                    self.shown = Shown::Written;
-                    return Some(MemberNotice::DataWritten);
-                }
-                return None;
+                notice
             }
-            // The version is learned with the watch.
-            (Request::Write, Err(Failure::BadVersion)) => {
-                self.shown = Shown::Due;
-                OwnWatch::Due
-            }
-            (Request::Write, refused) => {
-                if self.shown == Shown::Sent {
-                    self.shown = Shown::Written;
-                }
-                return Some(MemberNotice::DataRefused(MemberFailure::of(refused)));
-            }
-            (_, result) => {
-                let end = MemberEnd::Failed(MemberFailure::of(result));
+            After::Evicted => self.evicted(),
+            After::Fails(failure) => {
+                let end = MemberEnd::Failed(failure);
                 self.become_(Stage::Leaving(Leaving { step: Leave::Look, end }));
-                return None;
+                None
             }
-        };
-        self.stage = Stage::Standing(Standing { own, ..standing });
-        None
+        }
     }
 
     fn evicted(&mut self) -> Option<MemberNotice> {

@@ -1,6 +1,7 @@
 //! The queue and the priority queue: a taker takes an item, or claims one until it is done.
 
 mod format;
+mod give_back;
 mod listing;
 mod machine;
 mod owing;
@@ -229,7 +230,7 @@ impl<D: for<'a> From<&'a [u8]>, const N: usize> Recipe for Taker<D, N> {
         match (&self.stage, self.will) {
             (Stage::Over, _) => Phase::Over,
             (Stage::Owing(_), _) => Phase::CleaningUp,
-            (Stage::GivingBack(_) | Stage::Finishing(_) | Stage::Settling(_), _)
+            (Stage::GivingBack(..) | Stage::Finishing(_) | Stage::Settling(_), _)
             | (_, Will::Leave) => Phase::Leaving,
             _ => Phase::Standing,
         }

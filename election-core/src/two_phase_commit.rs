@@ -19,6 +19,7 @@ mod child;
 mod course;
 mod leaving;
 mod plan;
+mod stage;
 mod tally;
 mod task;
 mod told;
@@ -29,16 +30,16 @@ pub use task::CommitTask;
 pub use told::{CommitEnd, CommitFailure, CommitSiteNotice, Decision};
 
 use crate::code::{NO_NODE, NODE_EXISTS, NOT_EMPTY};
-use crate::command::{Command, Op, Output, Watch, Znode};
+use crate::command::{Command, ExpectedVersion, Op, Output, Payload, Watch, Write, Znode};
 use crate::event::{Event, Failure, Reply};
 use crate::id::NomineeId;
 use crate::line::{Joined, Line};
 use crate::recipe::{Phase, Recipe};
+use crate::seen::Seen;
 use crate::ticket::Ticket;
-use child::ChildName;
 use course::{Next, Sight, Then};
-use leaving::{Leaving, LeavingStep};
-use plan::Plan;
+use leaving::{Answer, Leaving, Origin};
+use stage::{Asked, Own, Request, Stage, Told};
 use tally::Tally;
 
 /// How often a transaction may be refused, or a list show nothing, in a row.
@@ -49,6 +50,9 @@ const PATIENCE: u8 = 16;
 /// Feed each event to [`handle_event`](Recipe::handle_event) and execute the command that it
 /// returns, until it reports its end. [`withdraw`](Recipe::withdraw) gives up: a request on its way
 /// may still be executed.
+///
+/// If the server refuses to delete the ephemeral znode of a site that leaves, the party ends, and
+/// deletes the znode as soon as the server permits that.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TwoPhaseCommit {
     task: CommitTask,
@@ -59,49 +63,6 @@ pub struct TwoPhaseCommit {
     watch: Option<Ticket>,
     patience: u8,
     own: Own,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-#[expect(clippy::large_enum_variant, reason = "without an allocator a plan cannot be boxed")]
-enum Stage {
-    Surveying(Sight),
-    Doubting,
-    Acting(Plan, Then),
-    Looking(ChildName),
-    Waiting,
-    /// The site takes part, in this session.
-    Standing,
-    Leaving(Leaving),
-    Ended(CommitEnd),
-}
-
-/// The task of a site that joins, for its ephemeral znode.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Own {
-    /// In this session.
-    asked: Asked,
-    told: Told,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Asked {
-    Never,
-    ForItsZnode,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Told {
-    Nothing,
-    Joined,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Request {
-    Survey,
-    Barrier,
-    Act,
-    Look,
-    Remove,
 }
 
 impl TwoPhaseCommit {
@@ -120,10 +81,7 @@ impl TwoPhaseCommit {
 
     /// Returns how it ended, if it has.
     pub const fn end(&self) -> Option<CommitEnd> {
-        match self.stage {
-            Stage::Ended(end) => Some(end),
-            _ => None,
-        }
+        self.stage.end()
     }
 
     fn first_stage(task: &CommitTask, id: Option<NomineeId>) -> Stage {
@@ -138,9 +96,11 @@ impl TwoPhaseCommit {
 
     fn begin_again(&mut self) {
         self.watch = None;
+        self.leave_adoption();
         self.stage = match &self.stage {
             Stage::Ended(_) | Stage::Standing => return,
-            Stage::Leaving(leaving) => Stage::Leaving(leaving.again()),
+            Stage::Leaving(leaving, end) => Stage::Leaving(leaving.again(), *end),
+            Stage::Owing(debt, end) => Stage::Owing(debt.again(), *end),
             _ => Self::first_stage(&self.task, self.id),
         };
     }
@@ -149,7 +109,7 @@ impl TwoPhaseCommit {
     fn session_lost(&mut self) {
         self.own.asked = Asked::Never;
         match self.stage {
-            Stage::Leaving(_) => self.stage = Stage::Ended(CommitEnd::Withdrawn),
+            Stage::Leaving(_, end) | Stage::Owing(_, end) => self.stage = Stage::Ended(end),
             Stage::Standing => self.stage = Self::first_stage(&self.task, self.id),
             _ => {}
         }
@@ -157,8 +117,22 @@ impl TwoPhaseCommit {
 
     fn answered(&mut self, ticket: Ticket, request: Request, result: Result<Reply<'_>, Failure>) {
         let stage = core::mem::replace(&mut self.stage, Stage::Waiting);
-        self.stage = match (stage, request, result) {
-            (Stage::Leaving(leaving), _, result) => self.left(&leaving, &result),
+        let next = match (stage, request, result) {
+            (Stage::Leaving(leaving, end), _, result) => {
+                self.stage = match leaving.answered(&result, self.line.session()) {
+                    Answer::GoesOn(leaving) => Stage::Leaving(leaving, end),
+                    Answer::Gone => Stage::Ended(end),
+                    Answer::Refused(failure, debt) => Stage::Owing(debt, end.or_failed(failure)),
+                };
+                return;
+            }
+            (Stage::Owing(debt, end), _, result) => {
+                self.stage = match debt.answered(&result, self.line.session()) {
+                    Answer::GoesOn(debt) | Answer::Refused(_, debt) => Stage::Owing(debt, end),
+                    Answer::Gone => Stage::Ended(end),
+                };
+                return;
+            }
             (Stage::Surveying(sight), Request::Survey, Ok(Reply::Children(names))) => {
                 if self.survey_watch() != Watch::None {
                     self.watch = Some(ticket);
@@ -187,20 +161,48 @@ impl TwoPhaseCommit {
                 self.patience -= 1;
                 Stage::Surveying(Sight::Current)
             }
-            (Stage::Looking(_), Request::Look, Ok(Reply::Exists(stat))) => {
-                self.watch = Some(ticket);
-                match (&self.task, self.id) {
-                    (CommitTask::Join(_), Some(id)) if stat.owner == self.line.session() => {
-                        self.joined(id)
-                    }
-                    _ => Stage::Waiting,
+            (Stage::Looking(name), Request::Look, Ok(Reply::Exists(stat))) => {
+                if let CommitTask::Join(_) = self.task
+                    && stat.owner == self.line.session()
+                {
+                    Stage::Adopting(name, Seen::from(stat))
+                } else {
+                    self.watch = Some(ticket);
+                    Stage::Waiting
                 }
             }
             (Stage::Looking(_), Request::Look, Err(Failure::NoNode)) => {
                 Stage::Surveying(Sight::MayLag)
             }
+            (Stage::Adopting(..), Request::Adopt, Ok(Reply::Written(stat))) => {
+                self.own.asked = Asked::ForItsZnode(Origin::Adopted(Seen::from(stat)));
+                match self.id {
+                    Some(id) => self.joined(id),
+                    None => Stage::Doubting,
+                }
+            }
+            (Stage::Adopting(..), Request::Adopt, Err(Failure::NoNode | Failure::BadVersion))
+                if self.patience > 0 =>
+            {
+                self.patience -= 1;
+                Stage::Doubting
+            }
             (_, _, result) => Stage::Ended(CommitEnd::Failed(CommitFailure::of(&result))),
         };
+        self.stage = match next {
+            Stage::Ended(end) => self.ending(end),
+            next => next,
+        };
+    }
+
+    /// Removes what it may have left, and ends then.
+    fn ending(&self, end: CommitEnd) -> Stage {
+        match (&self.task, self.own.asked) {
+            (CommitTask::Join(site), Asked::ForItsZnode(origin)) => {
+                Stage::Leaving(Leaving::of(site, origin), end)
+            }
+            _ => Stage::Ended(end),
+        }
     }
 
     fn follow(&mut self, next: Next, sight: Sight) -> Stage {
@@ -214,7 +216,7 @@ impl TwoPhaseCommit {
             Next::Doubt => Stage::Doubting,
             Next::Act(plan, then) => {
                 if matches!(self.task, CommitTask::Join(_)) {
-                    self.own.asked = Asked::ForItsZnode;
+                    self.own.asked = Asked::ForItsZnode(Origin::Created);
                 }
                 Stage::Acting(plan, then)
             }
@@ -231,40 +233,23 @@ impl TwoPhaseCommit {
         }
     }
 
+    /// Notes that a write to the znode that it has found is left to itself.
+    const fn leave_adoption(&mut self) {
+        if let Stage::Adopting(_, seen) = self.stage {
+            self.own.asked = Asked::ForItsZnode(Origin::Adopted(seen.written()));
+        }
+    }
+
     fn joined(&mut self, id: NomineeId) -> Stage {
         self.id = Some(id);
         self.watch = None;
-        self.own.asked = Asked::ForItsZnode;
         Stage::Standing
-    }
-
-    fn left(&mut self, leaving: &Leaving, result: &Result<Reply<'_>, Failure>) -> Stage {
-        match leaving.answered(result, self.line.session()) {
-            Some(Ok(leaving)) => Stage::Leaving(leaving),
-            Some(Err(failure)) => Stage::Ended(CommitEnd::Failed(failure)),
-            None => Stage::Ended(CommitEnd::Withdrawn),
-        }
     }
 
     const fn survey_watch(&self) -> Watch {
         match self.task {
             CommitTask::Decide | CommitTask::Finish => Watch::Other,
             _ => Watch::None,
-        }
-    }
-
-    const fn request(&self) -> Option<Request> {
-        match &self.stage {
-            Stage::Surveying(_) => Some(Request::Survey),
-            Stage::Doubting => Some(Request::Barrier),
-            Stage::Acting(..) => Some(Request::Act),
-            Stage::Looking(_) => Some(Request::Look),
-            Stage::Leaving(leaving) => Some(match leaving.step() {
-                LeavingStep::Barrier => Request::Barrier,
-                LeavingStep::Look => Request::Look,
-                LeavingStep::Delete => Request::Remove,
-            }),
-            Stage::Waiting | Stage::Standing | Stage::Ended(_) => None,
         }
     }
 
@@ -275,21 +260,28 @@ impl TwoPhaseCommit {
             Stage::Looking(name) => {
                 Op::Exists { znode: Znode::child(name.as_str()), watch: Watch::Other }
             }
-            Stage::Leaving(leaving) => leaving.op(),
+            Stage::Adopting(name, Seen { version, .. }) => {
+                let znode = Znode::child(name.as_str());
+                let version = ExpectedVersion::Exactly(*version);
+                Op::Write(Write { znode, version, data: Payload::Empty })
+            }
+            Stage::Leaving(leaving, _) | Stage::Owing(leaving, _) => leaving.op(),
             _ => Op::Barrier,
         }
     }
 
-    fn output(&mut self, before: &Before) -> Output<'_, CommitSiteNotice> {
-        let notice = match (&self.stage, before.is_over) {
-            (Stage::Ended(end), false) => Some(CommitSiteNotice::Ended(*end)),
+    fn output(&mut self, before: Before) -> Output<'_, CommitSiteNotice> {
+        let notice = match (&self.stage, before) {
+            (Stage::Owing(_, end) | Stage::Ended(end), Before::NotEnded) => {
+                Some(CommitSiteNotice::Ended(*end))
+            }
             (Stage::Standing, _) if self.own.told == Told::Nothing => {
                 self.own.told = Told::Joined;
                 self.id.map(CommitSiteNotice::Joined)
             }
             _ => None,
         };
-        let command = self.request().and_then(|request| {
+        let command = self.stage.request().and_then(|request| {
             let ticket = self.line.ask(request)?;
             Some(Command { ticket, op: self.op() })
         });
@@ -297,13 +289,18 @@ impl TwoPhaseCommit {
     }
 
     const fn before(&self) -> Before {
-        Before { is_over: matches!(self.stage, Stage::Ended(_)) }
+        match self.stage.end() {
+            Some(_) => Before::Ended,
+            None => Before::NotEnded,
+        }
     }
 }
 
 /// The state before an event.
-struct Before {
-    is_over: bool,
+#[derive(Clone, Copy, Debug)]
+enum Before {
+    NotEnded,
+    Ended,
 }
 
 /// Returns whether a transaction was refused because of a change since the list.
@@ -350,42 +347,44 @@ impl Recipe for TwoPhaseCommit {
             }
             Event::Look => {
                 self.line.ask_again();
-                if self.stage == Stage::Waiting {
-                    self.stage = Stage::Surveying(Sight::MayLag);
+                match &mut self.stage {
+                    Stage::Waiting => self.stage = Stage::Surveying(Sight::MayLag),
+                    Stage::Owing(debt, _) => debt.look(),
+                    _ => {}
                 }
             }
             Event::Changed { .. } | Event::LeaseLapsed | Event::Deadline => {}
         }
-        self.output(&before)
+        self.output(before)
     }
 
     /// Gives up. A site that has joined deletes its ephemeral znode. If it has not voted, it counts
     /// as gone.
     fn withdraw(&mut self) -> Output<'_, CommitSiteNotice> {
         let before = self.before();
-        match (&self.stage, &self.task, self.own.asked) {
-            (Stage::Ended(_) | Stage::Leaving(_), ..) => {}
-            (_, CommitTask::Join(site), Asked::ForItsZnode) => {
-                let leaving = Leaving::of(site);
+        match self.stage {
+            Stage::Owing(..) | Stage::Ended(_) | Stage::Leaving(..) => {}
+            _ => {
                 self.line.ignore();
                 self.watch = None;
-                self.stage = Stage::Leaving(leaving);
+                self.leave_adoption();
+                self.stage = self.ending(CommitEnd::Withdrawn);
             }
-            _ => self.stage = Stage::Ended(CommitEnd::Withdrawn),
         }
-        self.output(&before)
+        self.output(before)
     }
 
     fn phase(&self) -> Phase {
         match self.stage {
             Stage::Ended(_) => Phase::Over,
-            Stage::Leaving(_) => Phase::Leaving,
+            Stage::Leaving(..) => Phase::Leaving,
+            Stage::Owing(..) => Phase::CleaningUp,
             _ => Phase::Standing,
         }
     }
 
     fn awaits_change(&self, ticket: Ticket) -> bool {
-        if matches!(self.stage, Stage::Ended(_) | Stage::Leaving(_)) {
+        if matches!(self.stage, Stage::Leaving(..) | Stage::Owing(..) | Stage::Ended(_)) {
             return false;
         }
         let is_in_flight = match self.line.in_flight() {

@@ -45,7 +45,7 @@ impl Client {
 
 impl TwoPhaseCommit {
     /// Sets the access list of all znodes that are created (default: every client may do
-    /// everything). Every party needs to read, create and delete.
+    /// everything). Every party needs to read, create, write and delete.
     pub fn acls(mut self, acls: Acls) -> Self {
         self.acls = acls;
         self

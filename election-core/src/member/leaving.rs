@@ -2,11 +2,12 @@
 
 use super::options::NameOrigin;
 use super::request::Request;
-use super::stage::{Debt, Leave, Leaving, Left, Seen, Stage};
+use super::stage::{Debt, Leave, Leaving, Left, Stage};
 use super::told::{MemberEnd, MemberFailure};
 use crate::event::{Failure, Reply, Stat};
 use crate::id::SessionId;
 use crate::outcome::Departure;
+use crate::seen::Seen;
 
 /// Returns whether the member may delete the znode of its name with this owner.
 fn is_own((name, session): (NameOrigin, Option<SessionId>), owner: Option<SessionId>) -> bool {

@@ -4,6 +4,7 @@ use super::told::{MemberEnd, NameOwner};
 use crate::event::Stat;
 use crate::id::{SessionId, Token, Version};
 use crate::outcome::Departure;
+use crate::seen::Seen;
 use crate::ticket::Ticket;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -105,13 +106,6 @@ pub(super) enum Left {
     Seen(Seen),
 }
 
-/// A znode, as it was seen last.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Seen {
-    pub(super) token: Token,
-    pub(super) version: Version,
-}
-
 /// The state of the znode's data, compared with the data that was set last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Shown {
@@ -119,6 +113,17 @@ pub(super) enum Shown {
     /// The data is on its way, in a create or a write.
     Sent,
     Written,
+}
+
+impl Shown {
+    /// Notes the answer to a write, and returns whether it was that of the data that was set last.
+    pub(super) fn written(&mut self) -> bool {
+        let was_sent = *self == Self::Sent;
+        if was_sent {
+            *self = Self::Written;
+        }
+        was_sent
+    }
 }
 
 /// The earlier sessions that may still own a znode of the name.
@@ -153,12 +158,6 @@ impl Joining {
 impl Standing {
     pub(super) const fn seen(stat: Stat, own: OwnWatch) -> Self {
         Self { token: stat.token, version: stat.version, own }
-    }
-}
-
-impl From<Stat> for Seen {
-    fn from(Stat { token, version, .. }: Stat) -> Self {
-        Self { token, version }
     }
 }
 

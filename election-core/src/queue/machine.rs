@@ -107,7 +107,7 @@ impl<D: for<'a> From<&'a [u8]>, const N: usize> Taker<D, N> {
                 self.stage = Stage::Settling(Session::Other);
                 None
             }
-            (Stage::GivingBack(parting), _) => self.end(parting.end()),
+            (Stage::GivingBack(parting, _), _) => self.end(parting.end()),
             (Stage::Owing(_), _) => {
                 self.stage = Stage::Over;
                 None
@@ -145,9 +145,9 @@ impl<D: for<'a> From<&'a [u8]>, const N: usize> Taker<D, N> {
             },
             Stage::Claiming(earlier) => self.claimed(earlier, result),
             Stage::ReadingClaimed => self.read_claimed(result),
-            Stage::GivingBack(parting) => self.given_back(parting, &result),
-            Stage::Owing(_) => {
-                self.stage = Stage::after_deletion(&result);
+            Stage::GivingBack(parting, step) => self.gave_back(parting, step, &result),
+            Stage::Owing(debt) => {
+                self.paid(debt, &result);
                 None
             }
             Stage::Finishing(earlier) => self.finished(earlier, result),
@@ -218,7 +218,7 @@ impl<D: for<'a> From<&'a [u8]>, const N: usize> Taker<D, N> {
             Ok(Reply::Committed(_)) | Err(Failure::Aborted { part: 0, code: NODE_EXISTS }) => {
                 self.stage = match self.will {
                     Will::Take => Stage::ReadingClaimed,
-                    Will::Leave => Stage::GivingBack(Parting::Withdrawn),
+                    Will::Leave => Stage::giving_back(Parting::Withdrawn),
                 };
                 None
             }
@@ -227,7 +227,7 @@ impl<D: for<'a> From<&'a [u8]>, const N: usize> Taker<D, N> {
             Err(Failure::Aborted { code: NODE_EXISTS | NO_CHILDREN_FOR_EPHEMERALS, .. }) => None,
             // The server does not tell what exists to a client that may not create it.
             result if earlier == Earlier::Lost => {
-                self.stage = Stage::GivingBack(Parting::Failed(failure_of(&result)));
+                self.stage = Stage::giving_back(Parting::Failed(failure_of(&result)));
                 None
             }
             result => self.refused(&result),
@@ -236,7 +236,7 @@ impl<D: for<'a> From<&'a [u8]>, const N: usize> Taker<D, N> {
 
     fn read_claimed(&mut self, result: Result<Reply<'_>, Failure>) -> Told<D> {
         if let Some(sibling) = self.sibling_of(&result) {
-            self.stage = Stage::GivingBack(Parting::Failed(TakerFailure::Sibling(sibling)));
+            self.stage = Stage::giving_back(Parting::Failed(TakerFailure::Sibling(sibling)));
             return None;
         }
         match result {
@@ -249,7 +249,7 @@ impl<D: for<'a> From<&'a [u8]>, const N: usize> Taker<D, N> {
             // The session is over, as will be told, and another taker has taken it.
             Err(Failure::NoNode) => self.missed(),
             result => {
-                self.stage = Stage::GivingBack(Parting::Failed(failure_of(&result)));
+                self.stage = Stage::giving_back(Parting::Failed(failure_of(&result)));
                 None
             }
         }
@@ -266,7 +266,7 @@ impl<D: for<'a> From<&'a [u8]>, const N: usize> Taker<D, N> {
                 None
             }
             (result, _) => {
-                self.stage = Stage::GivingBack(Parting::Failed(failure_of(&result)));
+                self.stage = Stage::giving_back(Parting::Failed(failure_of(&result)));
                 None
             }
         }
@@ -276,7 +276,7 @@ impl<D: for<'a> From<&'a [u8]>, const N: usize> Taker<D, N> {
     pub(super) fn leave(&mut self) -> Told<D> {
         let is_sent = matches!(self.link, Link::InFlight(_));
         match &mut self.stage {
-            Stage::GivingBack(_)
+            Stage::GivingBack(..)
             | Stage::Finishing(_)
             | Stage::Settling(_)
             | Stage::Owing(_)
@@ -292,7 +292,7 @@ impl<D: for<'a> From<&'a [u8]>, const N: usize> Taker<D, N> {
             }
             Stage::ReadingClaimed | Stage::Holding => {
                 self.will = Will::Leave;
-                self.stage = Stage::GivingBack(Parting::Withdrawn);
+                self.stage = Stage::giving_back(Parting::Withdrawn);
                 if is_sent {
                     self.link = Link::Idle;
                 }

@@ -3,13 +3,12 @@
 use heapless::String;
 
 use super::format::{CLAIM, ITEM, Key};
+use super::give_back::GiveBack;
 use super::told::{TakerEnd, TakerFailure};
-use crate::code::NO_NODE;
 use crate::command::{
     Check, Create, CreateMode, Delete, ExpectedVersion, Multi, NewZnode, Op, Part, Payload, Watch,
     Znode,
 };
-use crate::event::{Failure, Reply};
 use crate::id::Version;
 
 /// An item with the names of its znode, of its claim, and of the taker's child that pins it.
@@ -46,7 +45,7 @@ pub(super) enum Stage<D> {
     Claiming(Earlier),
     ReadingClaimed,
     Holding,
-    GivingBack(Parting),
+    GivingBack(Parting, GiveBack),
     /// It has told its end, and a server refused to delete its claim. Until that is gone, no other
     /// taker gets the item.
     Owing(Debt),
@@ -71,7 +70,7 @@ pub(super) enum Earlier {
 /// Whether the deletion of the claim that is owed may be asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Debt {
-    Due,
+    Due(GiveBack),
     /// A server refused it. It is due again with the next look, or on the next connection.
     Refused,
 }
@@ -101,13 +100,8 @@ pub(super) enum Session {
 }
 
 impl<D> Stage<D> {
-    /// Returns the stage after an answer to the deletion of a claim.
-    pub(super) const fn after_deletion(result: &Result<Reply<'_>, Failure>) -> Self {
-        match result {
-            // Or it was gone.
-            Ok(_) | Err(Failure::Aborted { code: NO_NODE, .. }) => Self::Over,
-            Err(_) => Self::Owing(Debt::Refused),
-        }
+    pub(super) const fn giving_back(parting: Parting) -> Self {
+        Self::GivingBack(parting, GiveBack::LookAtPin)
     }
 
     /// Returns the request, if there is one.
@@ -149,10 +143,15 @@ impl<D> Stage<D> {
                 };
                 Op::Multi(Multi::of([create(pin), create(claim)]))
             }
-            // The own child first here, too: without it the claim may be that of another taker.
-            Self::GivingBack(_) | Self::Owing(_) => {
-                Op::Multi(Multi::of([delete(pin), delete(claim)]))
-            }
+            Self::GivingBack(_, step) | Self::Owing(Debt::Due(step)) => match step {
+                GiveBack::LookAtPin => Op::Exists { znode: pin, watch: Watch::None },
+                GiveBack::LookAtClaim(_) => Op::Exists { znode: claim, watch: Watch::None },
+                // The own child first here, too: that it is gone says that the whole was done.
+                GiveBack::DeleteBoth => Op::Multi(Multi::of([delete(pin), delete(claim)])),
+                GiveBack::DeletePin => {
+                    Op::Delete(Delete { znode: pin, version: ExpectedVersion::Any })
+                }
+            },
             Self::Finishing(_) => Op::Multi(Multi::of([delete(pin), delete(item), delete(claim)])),
             Self::Settling(_) => Op::Exists { znode: item, watch: Watch::None },
             _ => Op::Read { znode: item, watch: Watch::None },
@@ -166,6 +165,7 @@ impl<D> Stage<D> {
             Self::Deleting { earlier, .. } | Self::Claiming(earlier) | Self::Finishing(earlier) => {
                 *earlier = Earlier::Lost;
             }
+            Self::GivingBack(_, step) | Self::Owing(Debt::Due(step)) => *step = GiveBack::LookAtPin,
             _ => {}
         }
     }

@@ -51,6 +51,15 @@ impl Script {
         self.answer(Ok(Reply::Read { stat, data }));
     }
 
+    /// It looks at the pin and the claim, which one transaction has created, and deletes them.
+    fn gives_back_both(&mut self) {
+        for _ in ["pin", "claim"] {
+            assert!(self.asked.contains("Exists"), "{}", self.asked);
+            self.answer(Ok(Reply::Exists(Stat::new(1, 70, 0))));
+        }
+        assert_eq!(self.asked.matches("Delete(").count(), 2, "{}", self.asked);
+    }
+
     fn ended(&self) -> Option<&TakerEnd<Vec<u8>>> {
         match &self.notice {
             Some(TakerNotice::Ended(end)) => Some(end),
@@ -286,8 +295,10 @@ fn a_claim_that_may_not_be_given_back_is_owed_until_it_may() {
         script.answer(Ok(Reply::Committed(&mut core::iter::empty())));
         script.read(b"seven");
         let command = script.taker.withdraw().command;
-        let gives_back = command.map_or(String::new(), |command| describe(&command.op));
+        let looks = command.map_or(String::new(), |command| describe(&command.op));
         script.ticket = command.map(|command| command.ticket);
+        script.asked.clone_from(&looks);
+        script.gives_back_both();
         script.answer(refused(1));
         let failed = TakerEnd::Failed(TakerFailure::Rejected(-102));
         assert_eq!(script.ended(), Some(&failed), "told at once");
@@ -295,10 +306,12 @@ fn a_claim_that_may_not_be_given_back_is_owed_until_it_may() {
             assert_eq!((script.asked.as_str(), script.taker.phase()), ("", Phase::CleaningUp));
             assert_eq!(script.taker.withdraw().command, None, "not at once");
             script.feed(event);
-            assert_eq!((&script.asked, &script.notice), (&gives_back, &None));
+            assert_eq!((&script.asked, &script.notice), (&looks, &None));
+            script.gives_back_both();
             script.answer(refused(0));
         }
         script.feed(Event::Look);
+        script.gives_back_both();
         script
     };
     for result in [
@@ -317,6 +330,25 @@ fn a_claim_that_may_not_be_given_back_is_owed_until_it_may() {
     }
 }
 
+/// An operator has deleted the claim, and another taker has claimed the item since, perhaps in the
+/// same session.
+#[test]
+fn the_claim_of_another_taker_stays() {
+    for claim in [Ok(Reply::Exists(Stat::new(1, 71, 0))), Err(Failure::NoNode)] {
+        let mut script = Script::new(QueueFormat::guide(), Purpose::Claim, WhenEmpty::Wait);
+        script.list(&["queue-0000000007"]);
+        script.answer(Ok(Reply::Committed(&mut core::iter::empty())));
+        script.read(b"seven");
+        script.ticket = script.taker.withdraw().command.map(|command| command.ticket);
+        script.answer(Ok(Reply::Exists(Stat::new(1, 70, 0))));
+        script.answer(claim);
+        assert!(script.asked.starts_with("Delete(") && script.asked.contains("Grandchild"));
+        script.answer(Ok(Reply::Deleted));
+        assert_eq!(script.ended(), Some(&TakerEnd::GivenBack));
+        assert_eq!(script.taker.phase(), Phase::Over);
+    }
+}
+
 /// The server refuses before it looks whether the claim exists.
 #[test]
 fn a_claim_in_doubt_that_may_not_be_made_again_is_given_back() {
@@ -327,7 +359,7 @@ fn a_claim_in_doubt_that_may_not_be_made_again_is_given_back() {
     script.feed(Event::Connected { session: SessionId::new(1) });
     assert_eq!(script.asked, claims);
     script.answer(Err(Failure::Aborted { part: 0, code: -102 }));
-    assert!(script.asked.matches("Delete(").count() == 2, "{}", script.asked);
+    script.gives_back_both();
     script.answer(Ok(Reply::Committed(&mut core::iter::empty())));
     let failed = TakerEnd::Failed(TakerFailure::Rejected(-102));
     assert_eq!(script.ended(), Some(&failed));
@@ -401,7 +433,7 @@ fn items_of_another_queue_are_refused_by_its_name() {
     script.list(&["queue-0000000007"]);
     script.answer(Ok(Reply::Committed(&mut core::iter::empty())));
     script.read(framed);
-    assert!(script.asked.starts_with("Multi"), "the claim is given back: {}", script.asked);
+    script.gives_back_both();
     script.answer(Ok(Reply::Committed(&mut core::iter::empty())));
     assert_eq!(script.ended(), Some(&refused(SiblingQueue::CuratorDistributed)));
 }

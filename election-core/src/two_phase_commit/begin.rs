@@ -51,7 +51,7 @@ pub enum BeginEnd {
     Unknown,
     /// It was given up. If the request was sent, it may still be begun.
     Withdrawn,
-    /// It was not begun: it failed.
+    /// It failed. It was not begun, unless the reply to an earlier request of it was lost.
     Failed(CommitFailure),
 }
 

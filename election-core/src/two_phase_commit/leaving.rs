@@ -1,10 +1,11 @@
-//! Leaving: a site that has joined deletes its ephemeral znode, if this session owns it.
+//! Leaving: a site that has joined deletes its ephemeral znode, and owes that if a server refuses.
 
 use super::child::{ChildName, CommitChild, SitePresence};
 use super::told::CommitFailure;
 use crate::command::{Delete, ExpectedVersion, Op, Watch, Znode};
-use crate::event::{Failure, Reply};
-use crate::id::SessionId;
+use crate::event::{Failure, Reply, Stat};
+use crate::id::{SessionId, Version};
+use crate::seen::Seen;
 use crate::site_name::SiteName;
 
 /// The next request.
@@ -13,31 +14,87 @@ pub(super) enum LeavingStep {
     /// The request on its way was executed, or never will be.
     Barrier,
     Look,
-    Delete,
+    Delete(Seen),
+    /// A server refused the last one. The first one is due with the next look, or on the next
+    /// connection.
+    Refused,
+}
+
+/// How a site got its ephemeral znode. The client's next participant for the site has the same
+/// session, and writes to the znode that it finds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Origin {
+    /// By a create, perhaps without a reply. The site does not write to it.
+    Created,
+    /// By a write to the znode that it found, perhaps without a reply: it is this one since.
+    Adopted(Seen),
+}
+
+impl Origin {
+    fn is_of(self, stat: Stat) -> bool {
+        match self {
+            Self::Adopted(seen) if seen.token == stat.token => seen == Seen::from(stat),
+            Self::Created | Self::Adopted(_) => stat.version == Version::new(0),
+        }
+    }
 }
 
 /// A site that leaves.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Leaving {
     step: LeavingStep,
-    presence: SitePresence,
+    left: Left,
     site: SiteName,
+    /// The znode of the step.
+    presence: SitePresence,
     child: ChildName,
 }
 
+/// The znode that it leaves behind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Left {
+    Unseen(Origin),
+    /// It has no other one: no vote of this participant is on its way behind the barrier.
+    Seen(Seen),
+}
+
+/// The outcome of an answer.
+#[derive(Debug)]
+pub(super) enum Answer {
+    GoesOn(Leaving),
+    /// Nothing of the site is left.
+    Gone,
+    Refused(CommitFailure, Leaving),
+}
+
 impl Leaving {
-    pub(super) fn of(site: &SiteName) -> Self {
-        Self::at(LeavingStep::Barrier, SitePresence::Live, site)
+    pub(super) fn of(site: &SiteName, origin: Origin) -> Self {
+        Self {
+            step: LeavingStep::Barrier,
+            left: Left::Unseen(origin),
+            site: site.clone(),
+            presence: SitePresence::Live,
+            child: CommitChild::Presence(SitePresence::Live, site.as_str()).name(),
+        }
     }
 
-    fn at(step: LeavingStep, presence: SitePresence, site: &SiteName) -> Self {
-        let child = CommitChild::Presence(presence, site.as_str()).name();
-        Self { step, presence, site: site.clone(), child }
+    fn at(&self, step: LeavingStep) -> Self {
+        Self { step, ..self.clone() }
     }
 
-    /// Begins again, on another connection.
+    /// Begins again, on another connection, or after a refusal.
     pub(super) fn again(&self) -> Self {
-        Self::of(&self.site)
+        match self.left {
+            Left::Unseen(origin) => Self::of(&self.site, origin),
+            Left::Seen(_) => self.at(LeavingStep::Barrier),
+        }
+    }
+
+    /// Notes a look: an access list may have been restored.
+    pub(super) fn look(&mut self) {
+        if self.step == LeavingStep::Refused {
+            *self = self.again();
+        }
     }
 
     pub(super) const fn step(&self) -> LeavingStep {
@@ -47,34 +104,55 @@ impl Leaving {
     pub(super) fn op(&self) -> Op<'_> {
         let znode = Znode::child(self.child.as_str());
         match self.step {
-            LeavingStep::Barrier => Op::Barrier,
+            LeavingStep::Barrier | LeavingStep::Refused => Op::Barrier,
             LeavingStep::Look => Op::Exists { znode, watch: Watch::None },
-            LeavingStep::Delete => Op::Delete(Delete { znode, version: ExpectedVersion::Any }),
+            LeavingStep::Delete(Seen { version, .. }) => {
+                Op::Delete(Delete { znode, version: ExpectedVersion::Exactly(version) })
+            }
         }
     }
 
-    /// Returns what follows; `None`: it has left.
     pub(super) fn answered(
         &self,
         result: &Result<Reply<'_>, Failure>,
         session: Option<SessionId>,
-    ) -> Option<Result<Self, CommitFailure>> {
-        let go_on = |step| Some(Ok(Self::at(step, self.presence, &self.site)));
+    ) -> Answer {
         match (self.step, result) {
-            (LeavingStep::Barrier, Ok(Reply::BarrierPassed)) => go_on(LeavingStep::Look),
-            (LeavingStep::Look, Ok(Reply::Exists(stat))) if stat.owner == session => {
-                go_on(LeavingStep::Delete)
+            (LeavingStep::Barrier, Ok(Reply::BarrierPassed)) => {
+                Answer::GoesOn(self.at(LeavingStep::Look))
             }
-            (LeavingStep::Look, Ok(Reply::Exists(_)) | Err(Failure::NoNode))
-            | (LeavingStep::Delete, Ok(Reply::Deleted) | Err(Failure::NoNode)) => {
-                match self.presence {
-                    SitePresence::Live => {
-                        Some(Ok(Self::at(LeavingStep::Look, SitePresence::Bound, &self.site)))
-                    }
-                    SitePresence::Bound => None,
+            (LeavingStep::Look, Ok(Reply::Exists(stat))) if self.is_left(*stat, session) => {
+                let seen = Seen::from(*stat);
+                let left = Left::Seen(seen);
+                Answer::GoesOn(Self { left, ..self.at(LeavingStep::Delete(seen)) })
+            }
+            (LeavingStep::Look, Ok(Reply::Exists(_)) | Err(Failure::NoNode)) => {
+                match (self.left, self.presence) {
+                    (Left::Unseen(_), SitePresence::Live) => Answer::GoesOn(self.at_bound()),
+                    _ => Answer::Gone,
                 }
             }
-            (_, result) => Some(Err(CommitFailure::of(result))),
+            // The next participant has written to it since.
+            (LeavingStep::Delete(_), Err(Failure::BadVersion))
+            | (LeavingStep::Delete(_), Ok(Reply::Deleted) | Err(Failure::NoNode)) => Answer::Gone,
+            (_, result) => {
+                Answer::Refused(CommitFailure::of(result), self.at(LeavingStep::Refused))
+            }
+        }
+    }
+
+    fn at_bound(&self) -> Self {
+        let presence = SitePresence::Bound;
+        let child = CommitChild::Presence(presence, self.site.as_str()).name();
+        Self { step: LeavingStep::Look, presence, child, ..self.clone() }
+    }
+
+    fn is_left(&self, stat: Stat, session: Option<SessionId>) -> bool {
+        match self.left {
+            Left::Unseen(origin) => {
+                session.is_some() && stat.owner == session && origin.is_of(stat)
+            }
+            Left::Seen(seen) => seen == Seen::from(stat),
         }
     }
 }

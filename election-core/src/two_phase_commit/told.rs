@@ -60,6 +60,16 @@ pub enum CommitEnd {
     Failed(CommitFailure),
 }
 
+impl CommitEnd {
+    /// Returns the end of a party that could not remove its znode for this reason.
+    pub(super) const fn or_failed(self, failure: CommitFailure) -> Self {
+        match self {
+            Self::Withdrawn => Self::Failed(failure),
+            end => end,
+        }
+    }
+}
+
 /// A report to a site that takes part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CommitSiteNotice {

@@ -3,8 +3,9 @@
 use std::collections::VecDeque;
 
 use election_core::{
-    Applied, BeginEnd, Change, Children, CommitEnd, CommitSiteNotice, CommitTask, Event, NomineeId,
-    Output, Phase, Recipe, Reply, SessionId, SiteName, Stat, Ticket, TwoPhaseBegin, TwoPhaseCommit,
+    Applied, BeginEnd, Change, Children, CommitEnd, CommitSiteNotice, CommitTask, Event, Failure,
+    NomineeId, Output, Phase, Recipe, Reply, SessionId, SiteName, Ticket, TwoPhaseBegin,
+    TwoPhaseCommit,
 };
 
 use super::server::{Answer, Request};
@@ -47,6 +48,11 @@ pub enum Course {
     GivenUp,
 }
 
+/// The number of the participant that the client has dropped, among its machines.
+pub const DROPPED: usize = 2;
+/// The number of machines that are no more, to which late answers go.
+const GONE: usize = 3;
+
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Client {
     pub index: usize,
@@ -56,6 +62,8 @@ pub struct Client {
     pub course: Course,
     /// That of the site's presence first, if it is for one, and that of the errand.
     pub machines: Vec<Machine>,
+    /// The participant before, which leaves, or owes its deletion, while the client goes on.
+    pub dropped: Option<Machine>,
     pub link: Link,
     pub session: SessionId,
     pub session_lives: bool,
@@ -78,6 +86,7 @@ impl Client {
             errands,
             course: Course::GivenUp,
             machines: Vec::new(),
+            dropped: None,
             link: Link::New,
             session: SessionId::new(number * 1000 + 1000),
             session_lives: true,
@@ -90,6 +99,24 @@ impl Client {
         };
         client.begin();
         client
+    }
+
+    /// Whether the last participant can be left to itself.
+    pub fn may_begin_again(&self) -> bool {
+        self.course == Course::GivenUp
+            && self.dropped.as_ref().is_none_or(|dropped| dropped.phase() == Phase::Over)
+    }
+
+    /// Begins again, beside the participant that leaves.
+    pub fn begin_again(&mut self) {
+        let is_left = |machine: &Machine| machine.phase() != Phase::Over;
+        self.dropped = self.machines.drain(..).next().filter(is_left);
+        let first = if self.dropped.is_some() { DROPPED } else { GONE };
+        let renumber = |actor: &mut usize| *actor = if *actor == 0 { first } else { GONE };
+        self.requests.iter_mut().for_each(|(actor, ..)| renumber(actor));
+        self.due.iter_mut().for_each(|(_, actor, ..)| renumber(actor));
+        self.watches.clear();
+        self.begin();
     }
 
     /// Begins with the first errand, or with joining.
@@ -143,16 +170,57 @@ impl Client {
     }
 
     pub fn is_over(&self) -> bool {
-        self.machines.iter().all(|machine| machine.phase() == Phase::Over)
+        self.actors().all(|actor| self.machine(actor).phase() == Phase::Over)
     }
 
-    pub fn is_settled(&self) -> bool {
-        self.requests.is_empty() && self.due.is_none()
+    /// Returns the numbers of its machines.
+    pub fn actors(&self) -> impl Iterator<Item = usize> + use<> {
+        (0..self.machines.len()).chain(self.dropped.is_some().then_some(DROPPED))
+    }
+
+    pub fn machine(&self, actor: usize) -> &Machine {
+        match &self.dropped {
+            Some(dropped) if actor == DROPPED => dropped,
+            _ => &self.machines[actor],
+        }
+    }
+
+    fn machine_mut(&mut self, actor: usize) -> &mut Machine {
+        match &mut self.dropped {
+            Some(dropped) if actor == DROPPED => dropped,
+            _ => &mut self.machines[actor],
+        }
+    }
+
+    fn is_asking(&self, actor: usize) -> bool {
+        self.requests.iter().any(|(other, ..)| *other == actor)
+            || self.due.as_ref().is_some_and(|(_, other, ..)| *other == actor)
+    }
+
+    /// Whether a server may refuse the next request: that of a participant that leaves, or of one that
+    /// does nothing but to join. None refuses to tell whether a znode exists.
+    pub fn has_refusable(&self) -> bool {
+        let only_joins = self.errands.len() == 1;
+        let may_fail = |actor: usize| match actor {
+            DROPPED => true,
+            0 if self.site.is_some() => only_joins || self.machine(0).phase() != Phase::Standing,
+            _ => false,
+        };
+        self.session_lives
+            && self.due.is_none()
+            && self.requests.front().is_some_and(|(actor, _, request)| {
+                may_fail(*actor) && !matches!(request, Request::Exists(_) | Request::Barrier)
+            })
+    }
+
+    /// Whether it takes part, beside a participant that it has dropped.
+    pub fn takes_part(&self) -> bool {
+        self.site.is_some() && self.machines.len() > 1 && matches!(self.course, Course::At(_))
     }
 
     pub fn feed(&mut self, actor: usize, event: Event<'_>) -> Result<Option<Told>, String> {
         let session = self.session;
-        let (told, asked) = match &mut self.machines[actor] {
+        let (told, asked) = match self.machine_mut(actor) {
             Machine::Begin(begin) => taken(begin.handle_event(event), session, Told::Begin),
             Machine::Party(party) => taken(party.handle_event(event), session, Told::Party),
         };
@@ -162,7 +230,7 @@ impl Client {
 
     pub fn withdraw(&mut self, actor: usize) -> Result<Option<Told>, String> {
         let session = self.session;
-        let (told, asked) = match &mut self.machines[actor] {
+        let (told, asked) = match self.machine_mut(actor) {
             Machine::Begin(begin) => taken(begin.withdraw(), session, Told::Begin),
             Machine::Party(party) => taken(party.withdraw(), session, Told::Party),
         };
@@ -172,9 +240,7 @@ impl Client {
 
     fn send(&mut self, actor: usize, asked: Option<(Ticket, Request)>) -> Result<(), String> {
         if let Some((ticket, request)) = asked {
-            let is_busy = self.requests.iter().any(|(other, ..)| *other == actor)
-                || self.due.as_ref().is_some_and(|(_, other, ..)| *other == actor);
-            if is_busy || !self.is_up() {
+            if self.is_asking(actor) || !self.is_up() {
                 return Err(format!("{actor} asks for {request:?} too early"));
             }
             self.requests.push_back((actor, ticket, request));
@@ -185,8 +251,11 @@ impl Client {
 
     /// Takes down the watches that nothing awaits, as the driver.
     pub fn drop_watches(&mut self) {
-        let Self { machines, watches, .. } = self;
-        watches.retain(|(actor, ticket, _)| machines[*actor].awaits_change(*ticket));
+        let mut watches = core::mem::take(&mut self.watches);
+        watches.retain(|(actor, ticket, _)| {
+            *actor != GONE && self.machine(*actor).awaits_change(*ticket)
+        });
+        self.watches = watches;
     }
 
     pub fn deliver(
@@ -195,6 +264,9 @@ impl Client {
         ticket: Ticket,
         answer: &Answer,
     ) -> Result<Option<Told>, String> {
+        if actor == GONE {
+            return Ok(None);
+        }
         let listed = match answer {
             Answer::Children(children) => children.as_slice(),
             _ => &[],
@@ -202,9 +274,8 @@ impl Client {
         let mut names = listed.iter().map(String::as_str);
         let mut parts = core::iter::empty::<Applied<'_>>();
         let result = match answer {
-            Answer::Exists(owner) => {
-                Ok(Reply::Exists(Stat::new(owner.map_or(0, SessionId::get), 1, 0)))
-            }
+            Answer::Exists(stat) => Ok(Reply::Exists(*stat)),
+            Answer::Written(stat) => Ok(Reply::Written(*stat)),
             Answer::Children(_) => Ok(Reply::Children(Children::listed(&mut names))),
             Answer::BarrierPassed => Ok(Reply::BarrierPassed),
             Answer::NodeCreated => Ok(Reply::NodeCreated),
@@ -212,7 +283,13 @@ impl Client {
             Answer::Committed => Ok(Reply::Committed(&mut parts)),
             Answer::Failed(failure) => Err(*failure),
         };
-        self.feed(actor, Event::Reply { ticket, result })
+        let told = self.feed(actor, Event::Reply { ticket, result })?;
+        let is_refused = matches!(answer, Answer::Failed(Failure::NoAuth));
+        let owes = self.machine(actor).phase() == Phase::CleaningUp;
+        if is_refused && owes && self.is_asking(actor) {
+            return Err(format!("{actor} asks at once for what was refused"));
+        }
+        Ok(told)
     }
 
     /// Breaks the connection: requests without an answer are lost, but the server may still execute
@@ -228,9 +305,12 @@ impl Client {
     }
 
     pub fn needs_look(&self) -> bool {
-        self.machines.iter().any(|machine| match machine {
+        self.actors().any(|actor| match self.machine(actor) {
             Machine::Begin(begin) => begin.waits_for_look(),
-            Machine::Party(party) => party.waits_for_look(),
+            Machine::Party(party) => {
+                let owes = party.phase() == Phase::CleaningUp && !self.is_asking(actor);
+                party.waits_for_look() || owes
+            }
         })
     }
 }

@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use election_core::{
-    BeginEnd, CommitChild, CommitEnd, CommitSiteNotice, CommitState, CommitTask, Decision,
-    NomineeId, SiteName, SiteState,
+    BeginEnd, CommitChild, CommitEnd, CommitFailure, CommitSiteNotice, CommitState, CommitTask,
+    Decision, NomineeId, SiteName, SiteState,
 };
 
 use super::client::{Client, Course, Errand, Told};
-use super::server::Tree;
+use super::server::{Owned, Tree};
 use super::world::World;
 
 /// The history so far, as an observer of the whole ensemble sees it.
@@ -25,6 +25,14 @@ pub struct Laws {
     acknowledged: BTreeSet<(NomineeId, String)>,
     /// The transaction that each client means, and whether it did not stand at some moment since.
     meant: BTreeMap<usize, (NomineeId, bool)>,
+    permissions: Permissions,
+}
+
+/// Whether a server may refuse something, so that a party may fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Permissions {
+    Kept,
+    Change,
 }
 
 fn standing(tree: &Tree) -> Option<(CommitState, NomineeId)> {
@@ -44,7 +52,11 @@ fn has(tree: &Tree, state: SiteState, site: &str) -> bool {
 }
 
 impl Laws {
-    pub fn new(sites: BTreeMap<NomineeId, Vec<String>>, tip: &Tree) -> Self {
+    pub fn new(
+        sites: BTreeMap<NomineeId, Vec<String>>,
+        tip: &Tree,
+        permissions: Permissions,
+    ) -> Self {
         let mut laws = Self {
             fault: None,
             sites,
@@ -54,6 +66,7 @@ impl Laws {
             voted: BTreeSet::new(),
             acknowledged: BTreeSet::new(),
             meant: BTreeMap::new(),
+            permissions,
         };
         laws.begun.extend(standing(tip).map(|(_, id)| id));
         laws
@@ -133,6 +146,13 @@ impl Laws {
         }
     }
 
+    /// Notes that a participant that a client has dropped deletes its znode.
+    pub fn dropped_deletes(&mut self, client: &Client, before: &Tree) {
+        if client.takes_part() && matches!(standing(before), Some((CommitState::Open, _))) {
+            self.break_with(format!("{}: deletes the znode of its next one", client.index));
+        }
+    }
+
     pub fn told(&mut self, client: &Client, task: Option<&CommitTask>, id: NomineeId, told: Told) {
         let site = client.site.as_ref().map(|site| (id, site.as_str().to_owned()));
         let has_voted = site.as_ref().is_some_and(|site| self.voted.contains(site));
@@ -158,6 +178,10 @@ impl Laws {
                     is_free && self.meant.get(&client.index).is_some_and(|meant| meant.1)
                 }
                 CommitEnd::Withdrawn => true,
+                CommitEnd::Failed(CommitFailure::Rejected(-102)) => {
+                    self.permissions == Permissions::Change
+                        && matches!(task, Some(CommitTask::Join(_)))
+                }
                 CommitEnd::Undecided | CommitEnd::Failed(_) => false,
             },
         };
@@ -173,7 +197,7 @@ impl World {
             return Err(fault.clone());
         }
         for client in &self.clients {
-            for actor in 0..client.machines.len() {
+            for actor in client.actors() {
                 let watches = client.watches.iter().filter(|watch| watch.0 == actor).count();
                 if watches > 1 {
                     return Err(format!("{}: {watches} watches", client.index));
@@ -189,6 +213,12 @@ impl World {
         for client in &self.clients {
             if client.course != Course::Done || !client.is_over() {
                 return Err(format!("{}: is forgotten at {:?}", client.index, client.course));
+            }
+        }
+        for client in &self.clients {
+            let is_its = |owned: &&Owned| owned.is_by(client.session);
+            if self.server.tip().values().any(|owned| is_its(&owned)) {
+                return Err(format!("{}: its znode is left", client.index));
             }
         }
         let finishes = |errand: &Errand| matches!(errand, Errand::Task(CommitTask::Finish, _));

@@ -3,16 +3,40 @@
 
 use std::collections::BTreeMap;
 
-use election_core::{Failure, NewZnode, Op, Part, SessionId, Watch, Znode};
+use election_core::{
+    ExpectedVersion, Failure, NewZnode, Op, Part, SessionId, Stat, Token, Version, Watch, Znode,
+};
 
-/// The owner of each znode. The node's name is empty, those of its children are theirs.
-pub type Tree = BTreeMap<String, Option<SessionId>>;
+/// The znodes. The node's name is empty, those of its children are theirs.
+pub type Tree = BTreeMap<String, Owned>;
+
+/// What a znode is, but for its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Owned {
+    Persistent,
+    By(SessionId, Token, Version),
+}
+
+impl Owned {
+    pub fn is_by(self, session: SessionId) -> bool {
+        matches!(self, Self::By(owner, ..) if owner == session)
+    }
+
+    fn stat(self) -> Stat {
+        match self {
+            Self::Persistent => Stat::new(0, 1, 0),
+            Self::By(owner, token, version) => Stat::new(owner.get(), token.get(), version.get()),
+        }
+    }
+}
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Change {
     Check(String),
     Create(String, Option<SessionId>),
     Delete(String),
+    DeleteThis(String, Version),
+    Write(String, Version),
 }
 
 /// A client's request.
@@ -22,7 +46,8 @@ pub enum Request {
     List(Watch),
     Barrier,
     CreateNode,
-    Delete(String),
+    Delete(String, Version),
+    Write(String, Version),
     Multi(Vec<Change>),
 }
 
@@ -41,6 +66,13 @@ fn name_of(znode: Znode<'_>) -> String {
     }
 }
 
+fn exactly(version: ExpectedVersion) -> Version {
+    match version {
+        ExpectedVersion::Exactly(version) => version,
+        ExpectedVersion::Any => panic!("no two-phase commit touches whatever has the name"),
+    }
+}
+
 impl Request {
     pub fn of(op: &Op<'_>, session: SessionId) -> Self {
         match *op {
@@ -48,7 +80,8 @@ impl Request {
             Op::List { parent: Znode::Node, watch } => Self::List(watch),
             Op::Barrier => Self::Barrier,
             Op::CreateNode => Self::CreateNode,
-            Op::Delete(delete) => Self::Delete(name_of(delete.znode)),
+            Op::Delete(delete) => Self::Delete(name_of(delete.znode), exactly(delete.version)),
+            Op::Write(write) => Self::Write(name_of(write.znode), exactly(write.version)),
             Op::Multi(ref multi) => {
                 Self::Multi(multi.parts().map(|part| change(&part, session)).collect())
             }
@@ -79,11 +112,12 @@ fn change(part: &Part<'_>, session: SessionId) -> Change {
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Answer {
-    Exists(Option<SessionId>),
+    Exists(Stat),
     Children(Vec<String>),
     BarrierPassed,
     NodeCreated,
     Deleted,
+    Written(Stat),
     Committed,
     Failed(Failure),
 }
@@ -93,11 +127,12 @@ pub struct Server {
     /// After each commit that some client's server may lack, the last one included.
     pub trees: Vec<Tree>,
     pub applies: Applies,
+    zxid: i64,
 }
 
 impl Server {
     pub fn new(tree: Tree) -> Self {
-        Self { trees: vec![tree], applies: Applies::AtOnce }
+        Self { trees: vec![tree], applies: Applies::AtOnce, zxid: 1 }
     }
 
     pub fn end(&self) -> usize {
@@ -112,7 +147,9 @@ impl Server {
         let tree = &self.trees[position];
         let missing = Answer::Failed(Failure::NoNode);
         match request {
-            Request::Exists(name) => tree.get(name).map_or(missing, |owner| Answer::Exists(*owner)),
+            Request::Exists(name) => {
+                tree.get(name).map_or(missing, |owner| Answer::Exists(owner.stat()))
+            }
             Request::List(_) if tree.contains_key("") => {
                 Answer::Children(tree.keys().filter(|name| !name.is_empty()).cloned().collect())
             }
@@ -128,10 +165,18 @@ impl Server {
                 let _ = self.apply(&[Change::Create(String::new(), None)]);
                 Answer::NodeCreated
             }
-            Request::Delete(name) => match self.apply(&[Change::Delete(name.clone())]) {
-                Ok(()) => Answer::Deleted,
-                Err((_, code)) => Answer::Failed(Failure::from_code(code)),
-            },
+            Request::Delete(name, version) => {
+                match self.apply(&[Change::DeleteThis(name.clone(), *version)]) {
+                    Ok(()) => Answer::Deleted,
+                    Err((_, code)) => Answer::Failed(Failure::from_code(code)),
+                }
+            }
+            Request::Write(name, version) => {
+                match self.apply(&[Change::Write(name.clone(), *version)]) {
+                    Ok(()) => Answer::Written(self.tip()[name].stat()),
+                    Err((_, code)) => Answer::Failed(Failure::from_code(code)),
+                }
+            }
             Request::Multi(changes) => match self.apply(changes) {
                 Ok(()) => Answer::Committed,
                 Err((part, code)) => Answer::Failed(Failure::Aborted { part, code }),
@@ -141,10 +186,11 @@ impl Server {
     }
 
     pub fn apply(&mut self, changes: &[Change]) -> Result<(), (usize, i32)> {
+        self.zxid += 1;
         let mut trees = Vec::new();
         let mut tree = self.tip().clone();
         for (part, change) in changes.iter().enumerate() {
-            apply(&mut tree, change).map_err(|code| (part, code))?;
+            apply(&mut tree, change, Token::new(self.zxid)).map_err(|code| (part, code))?;
             if self.applies == Applies::PartByPart && !matches!(change, Change::Check(_)) {
                 trees.push(tree.clone());
             }
@@ -162,16 +208,34 @@ impl Server {
     }
 }
 
-fn apply(tree: &mut Tree, change: &Change) -> Result<(), i32> {
+fn apply(tree: &mut Tree, change: &Change, zxid: Token) -> Result<(), i32> {
     match change {
         Change::Create(name, _) if tree.contains_key(name) => return Err(-110),
         Change::Create(name, _) if !name.is_empty() && !tree.contains_key("") => return Err(-101),
         Change::Create(name, owner) => {
-            tree.insert(name.clone(), *owner);
+            let owned = owner.map(|owner| Owned::By(owner, zxid, Version::new(0)));
+            tree.insert(name.clone(), owned.unwrap_or(Owned::Persistent));
         }
-        Change::Check(name) | Change::Delete(name) if !tree.contains_key(name) => return Err(-101),
+        Change::Check(name)
+        | Change::Delete(name)
+        | Change::DeleteThis(name, _)
+        | Change::Write(name, _)
+            if !tree.contains_key(name) =>
+        {
+            return Err(-101);
+        }
+        Change::DeleteThis(name, version) | Change::Write(name, version)
+            if tree[name].stat().version != *version =>
+        {
+            return Err(-103);
+        }
+        Change::Write(name, _) => {
+            if let Some(Owned::By(.., version)) = tree.get_mut(name) {
+                *version = Version::new(version.get() + 1);
+            }
+        }
         Change::Delete(name) if name.is_empty() && tree.len() > 1 => return Err(-111),
-        Change::Delete(name) => {
+        Change::Delete(name) | Change::DeleteThis(name, _) => {
             tree.remove(name);
         }
         Change::Check(_) => {}

@@ -11,6 +11,8 @@ pub struct Budget {
     pub withdrawals: u8,
     pub lost_watches: u8,
     pub throttles: u8,
+    /// Requests of a participant that a server refuses for want of permission.
+    pub refusals: u8,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -34,4 +36,5 @@ pub enum Step {
     Withdraw(usize),
     LoseWatch(usize, usize),
     Throttle(usize),
+    Refuse(usize),
 }

@@ -10,8 +10,15 @@ use super::world::World;
 const ID: NomineeId = NomineeId::from_bytes([1; 16]);
 const NEXT: NomineeId = NomineeId::from_bytes([2; 16]);
 
-const NO_FAULTS: Budget =
-    Budget { losses: 0, expiries: 0, crashes: 0, withdrawals: 0, lost_watches: 0, throttles: 0 };
+const NO_FAULTS: Budget = Budget {
+    losses: 0,
+    expiries: 0,
+    crashes: 0,
+    withdrawals: 0,
+    lost_watches: 0,
+    throttles: 0,
+    refusals: 0,
+};
 
 fn site(name: &str) -> SiteName {
     SiteName::new(name).expect("a name")
@@ -126,6 +133,15 @@ fn with_a_second_thought(budget: Budget) -> World {
         .client(Some(&a), errands)
 }
 
+/// Makes a world with a site that joins and leaves, and a party that wants to remove the
+/// transaction.
+fn one_comes_and_goes(budget: Budget) -> World {
+    let a = site("a");
+    World::new(ID, core::slice::from_ref(&a), budget)
+        .client(None, [CommitTask::Abort, CommitTask::Finish].map(task).to_vec())
+        .client(Some(&a), vec![task(CommitTask::Find)])
+}
+
 #[test]
 fn one_site_is_told() {
     let budget = Budget { losses: 1, ..NO_FAULTS };
@@ -149,6 +165,25 @@ fn one_gives_up() {
     let budget = Budget { withdrawals: 1, lost_watches: 1, throttles: 1, ..NO_FAULTS };
     let name = "1 site, told, 1 withdrawal, 1 watch lost, 1 throttle";
     explore(name, told(1, budget).lagging(0));
+}
+
+/// As with an access list that is changed for a while, or a connection without its identity.
+#[test]
+fn a_site_whose_deletion_is_refused_is_gone_in_the_end() {
+    let budget = Budget { refusals: 2, losses: 1, ..NO_FAULTS };
+    let name = "1 comes and goes, 2 refusals, 1 loss";
+    explore(name, one_comes_and_goes(budget).lagging(0));
+    let budget = Budget { refusals: 1, expiries: 1, throttles: 1, ..NO_FAULTS };
+    let name = "1 comes and goes, 1 refusal, 1 expiry, 1 throttle";
+    explore(name, one_comes_and_goes(budget).lagging(0));
+}
+
+#[test]
+fn a_site_that_comes_again_is_not_removed_by_itself() {
+    let budget = Budget { refusals: 1, withdrawals: 1, ..NO_FAULTS };
+    explore("1 site, told, 1 refusal, 1 withdrawal", told(1, budget).lagging(0));
+    let budget = Budget { withdrawals: 1, losses: 1, ..NO_FAULTS };
+    explore("1 site, told, 1 withdrawal, 1 loss", told(1, budget).lagging(0));
 }
 
 #[test]

@@ -6,9 +6,9 @@ use election_core::{
     Change as Fired, CommitTask, Event, Failure, NomineeId, SessionId, SiteName, Watch,
 };
 
-use super::client::{Client, Course, Errand, Link, Told, is_fired};
-use super::laws::Laws;
-use super::server::{Answer, Applies, Change, Request, Server, Tree};
+use super::client::{Client, Course, DROPPED, Errand, Link, Told, is_fired};
+use super::laws::{Laws, Permissions};
+use super::server::{Answer, Applies, Change, Owned, Request, Server, Tree};
 use super::step::{Budget, Step};
 
 /// The remains of a process that was killed.
@@ -34,12 +34,16 @@ impl World {
     pub fn new(id: NomineeId, begun: &[SiteName], budget: Budget) -> Self {
         let mut tree = Tree::new();
         if !begun.is_empty() {
-            tree.insert(String::new(), None);
-            tree.insert(format!("open-{id}"), None);
-            tree.extend(begun.iter().map(|site| (format!("invited-{site}"), None)));
+            tree.insert(String::new(), Owned::Persistent);
+            tree.insert(format!("open-{id}"), Owned::Persistent);
+            tree.extend(begun.iter().map(|site| (format!("invited-{site}"), Owned::Persistent)));
         }
         let sites = begun.iter().map(|site| site.as_str().to_owned()).collect();
-        let laws = Laws::new(BTreeMap::from([(id, sites)]), &tree);
+        let permissions = match budget.refusals {
+            0 => Permissions::Kept,
+            _ => Permissions::Change,
+        };
+        let laws = Laws::new(BTreeMap::from([(id, sites)]), &tree, permissions);
         let (server, clients, ghosts) = (Server::new(tree), Vec::new(), Vec::new());
         Self { server, clients, ghosts, budget, max_lag: 1, laws }
     }
@@ -82,11 +86,11 @@ impl World {
     }
 
     fn calm_steps(&self, i: usize, client: &Client, steps: &mut Vec<Step>) {
+        if client.may_begin_again() {
+            steps.push(Step::BeginAgain(i));
+        }
         let is_done = client.course == Course::Done && client.is_over();
         match client.link {
-            _ if client.course == Course::GivenUp && client.is_over() && client.is_settled() => {
-                steps.push(Step::BeginAgain(i));
-            }
             Link::New if is_done => {}
             Link::Down if !client.session_lives => steps.push(Step::LearnExpiry(i)),
             Link::New | Link::Down => steps.push(Step::Connect(i)),
@@ -123,6 +127,7 @@ impl World {
         add(crashes > 0 && has_session && is_busy, Step::Kill(i));
         let is_at = matches!(client.course, Course::At(_));
         add(withdrawals > 0 && is_busy && is_at, Step::Withdraw(i));
+        add(self.budget.refusals > 0 && is_up && client.has_refusable(), Step::Refuse(i));
         add(throttles > 0 && is_up && !client.requests.is_empty(), Step::Throttle(i));
         if self.budget.lost_watches > 0 {
             steps.extend((0..client.watches.len()).map(|k| Step::LoseWatch(i, k)));
@@ -161,11 +166,11 @@ impl World {
                 self.tell_all(i, |client, actor| client.feed(actor, Event::Look));
             }
             Step::BeginAgain(i) => {
-                self.clients[i].begin();
+                self.clients[i].begin_again();
                 self.laws.begin(i, id_of(&self.clients[i]), self.server.tip());
                 if self.clients[i].is_up() {
                     let session = self.clients[i].session;
-                    self.tell_all(i, |c, actor| c.feed(actor, Event::Connected { session }));
+                    self.tell(i, 0, |client| client.feed(0, Event::Connected { session }));
                 }
             }
             Step::Bury(k) => {
@@ -211,6 +216,7 @@ impl World {
                 self.ghosts.push(Ghost { site: client.site.clone(), session, writes });
                 client.link = Link::New;
                 client.session = SessionId::new(session.get() + 1);
+                client.dropped = None;
                 client.begin();
             }
             Step::Withdraw(i) => {
@@ -230,6 +236,10 @@ impl World {
                 let answer = Answer::Failed(Failure::Throttled);
                 self.tell(i, actor, |client| client.deliver(actor, ticket, &answer));
             }
+            Step::Refuse(i) => {
+                self.budget.refusals -= 1;
+                self.refuse(i);
+            }
             _ => unreachable!("no fault"),
         }
     }
@@ -239,7 +249,7 @@ impl World {
         i: usize,
         act: impl Fn(&mut Client, usize) -> Result<Option<Told>, String>,
     ) {
-        for actor in 0..self.clients[i].machines.len() {
+        for actor in self.clients[i].actors() {
             self.tell(i, actor, |client| act(client, actor));
         }
     }
@@ -261,9 +271,12 @@ impl World {
     fn heard(&mut self, i: usize, actor: usize, told: Told) {
         let client = &self.clients[i];
         let id = id_of(client);
-        self.laws.told(client, client.machines[actor].task(), id, told);
+        self.laws.told(client, client.machine(actor).task(), id, told);
         let Course::At(at) = client.course else { return };
-        let joins = matches!(client.machines[actor].task(), Some(CommitTask::Join(_)));
+        if actor == DROPPED {
+            return;
+        }
+        let joins = matches!(client.machine(actor).task(), Some(CommitTask::Join(_)));
         let next = match (joins, told) {
             (true, Told::Party(election_core::CommitSiteNotice::Joined(_))) => 0,
             (true, _) if client.machines.len() > 1 => return,
@@ -325,10 +338,31 @@ impl World {
         // It is executed behind what the session sent before.
         client.in_doubt.clear();
         let site = client.site.clone();
+        let before = self.server.tip().clone();
         let answer = self.commit(site.as_ref(), &request);
+        let deletes_live =
+            matches!(&request, Request::Delete(name, _) if name.starts_with("live-"));
+        if actor == DROPPED && deletes_live && answer == Answer::Deleted {
+            self.laws.dropped_deletes(&self.clients[i], &before);
+        }
         let end = self.server.end();
         self.clients[i].due = Some((end, actor, ticket, answer));
         self.deliver_due(i);
+    }
+
+    /// Refuses a request for want of permission.
+    fn refuse(&mut self, i: usize) {
+        let client = &mut self.clients[i];
+        let (actor, ticket, request) = client.requests.pop_front().expect("a request");
+        let failure = match &request {
+            Request::Multi(changes) => Failure::Aborted { part: changes.len() - 1, code: -102 },
+            _ => Failure::NoAuth,
+        };
+        if !request.reads() {
+            client.in_doubt.clear();
+        }
+        let answer = Answer::Failed(failure);
+        self.tell(i, actor, |client| client.deliver(actor, ticket, &answer));
     }
 
     fn commit(&mut self, author: Option<&SiteName>, request: &Request) -> Answer {
@@ -368,7 +402,7 @@ impl World {
     }
 
     fn end_session(&mut self, session: SessionId) {
-        let owned = self.server.tip().iter().filter(|(_, owner)| **owner == Some(session));
+        let owned = self.server.tip().iter().filter(|(_, owned)| owned.is_by(session));
         let deletes: Vec<_> = owned.map(|(name, _)| Change::Delete(name.clone())).collect();
         self.commit(None, &Request::Multi(deletes));
     }

@@ -39,7 +39,7 @@ impl World {
                 return Err(format!("{number} is lost"));
             }
         }
-        if let Some((number, session)) = tip.claims.first() {
+        if let Some((number, session, _)) = tip.claims.first() {
             return Err(format!("a claim of {number} is left by {session}"));
         }
         for item in &tip.items {

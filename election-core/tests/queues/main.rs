@@ -37,6 +37,7 @@ const NO_FAULTS: Budget = Budget {
     looks: 0,
     returns: 0,
     refusals: 0,
+    evictions: 0,
 };
 
 const fn options(purpose: Purpose, when_empty: WhenEmpty) -> TakerOptions {
@@ -174,6 +175,17 @@ fn a_claim_whose_deletion_is_refused_is_deleted_in_the_end() {
     let budget = Budget { returns: 1, refusals: 2, ..NO_FAULTS };
     let world = World::new(&[(CLAIM, 1), (TRY_CLAIM, 1)], 1, budget);
     explore("2 claims, 1 return, 2 refusals", world);
+}
+
+/// An operator has deleted the claim of one, and the other has claimed the item since.
+#[test]
+fn a_taker_leaves_the_claim_of_another_alone() {
+    let budget = Budget { evictions: 1, returns: 1, losses: 1, ..NO_FAULTS };
+    let world = World::new(&[(TRY_CLAIM, 1), (TRY_CLAIM, 1)], 1, budget).lagging(0);
+    explore("2 claims, 1 eviction, 1 return, 1 loss", world);
+    let budget = Budget { evictions: 1, returns: 1, refusals: 1, ..NO_FAULTS };
+    let world = World::new(&[(TRY_CLAIM, 1), (TRY_CLAIM, 1)], 1, budget).lagging(0);
+    explore("2 claims, 1 eviction, 1 return, 1 refusal", world);
 }
 
 /// A server refuses to delete an item that is claimed.

@@ -14,10 +14,13 @@ pub enum Request {
     List(Watch),
     Read(u32),
     Exists(u32),
+    LookAtPin(u32, String),
+    LookAtClaim(u32),
     Check(u32),
     Delete(u32, i32),
     Claim(u32, String),
     GiveBack(u32, String),
+    DeletePin(u32, String),
     Finish(u32, String),
 }
 
@@ -29,6 +32,8 @@ pub enum Answer {
     Children(Vec<String>),
     Read(u32, i32),
     Exists,
+    /// Created by this transaction.
+    Created(u32),
     Deleted,
     Committed,
     Failed(Failure),
@@ -40,8 +45,8 @@ pub struct ItemZnode {
     pub version: i32,
     /// The session that it goes with.
     pub owner: Option<SessionId>,
-    /// Its children: by what they are called, and their sessions.
-    pub pins: Vec<(String, SessionId)>,
+    /// Its children: their names, their sessions, and the transactions that created them.
+    pub pins: Vec<(String, SessionId, u32)>,
     /// Whether it has a child that is no claim.
     pub is_parent: bool,
 }
@@ -72,7 +77,10 @@ pub struct Tree {
     /// How many children were created, where that is looked at.
     pub created: u32,
     pub items: Vec<ItemZnode>,
-    pub claims: Vec<(u32, SessionId)>,
+    /// With the transactions that created them.
+    pub claims: Vec<(u32, SessionId, u32)>,
+    /// The number of the transactions from now on, where it matters which of two claims is whose.
+    pub transaction: u32,
 }
 
 pub fn name(number: u32) -> String {
@@ -93,8 +101,19 @@ impl Request {
                 Self::Read(number(&name.text()))
             }
             Op::Exists { znode: Znode::Child(name), watch: Watch::None } => {
-                Self::Exists(number(&name.text()))
+                let name = name.text();
+                match name.strip_prefix("claimed-") {
+                    Some(item) => Self::LookAtClaim(number(item)),
+                    None => Self::Exists(number(&name)),
+                }
             }
+            Op::Exists { znode: Znode::Grandchild { child, name }, watch: Watch::None } => {
+                Self::LookAtPin(number(child), name.to_string())
+            }
+            Op::Delete(Delete {
+                znode: Znode::Grandchild { child, name },
+                version: ExpectedVersion::Any,
+            }) => Self::DeletePin(number(child), name.to_string()),
             Op::Delete(Delete {
                 znode: Znode::Child(name),
                 version: ExpectedVersion::Exactly(version),
@@ -140,11 +159,22 @@ impl Request {
     }
 
     pub fn is_about_a_claim(&self) -> bool {
-        matches!(self, Self::Claim(..) | Self::GiveBack(..) | Self::Finish(..))
+        matches!(
+            self,
+            Self::Claim(..) | Self::GiveBack(..) | Self::DeletePin(..) | Self::Finish(..)
+        )
     }
 
     pub fn reads(&self) -> bool {
-        matches!(self, Self::Compare | Self::List(_) | Self::Read(_) | Self::Exists(_))
+        matches!(
+            self,
+            Self::Compare
+                | Self::List(_)
+                | Self::Read(_)
+                | Self::Exists(_)
+                | Self::LookAtPin(..)
+                | Self::LookAtClaim(_)
+        )
     }
 }
 
@@ -178,7 +208,7 @@ impl Tree {
     }
 
     pub fn is_claimed(&self, number: u32) -> bool {
-        self.claims.iter().any(|(claimed, _)| *claimed == number)
+        self.claims.iter().any(|(claimed, ..)| *claimed == number)
     }
 
     /// Whether both have the same children: a watch on the children of the node reports if not.
@@ -192,15 +222,27 @@ impl Tree {
             Request::Compare if self.has_node => Answer::Compared(self.created),
             Request::List(_) if self.has_node => {
                 let items = self.items.iter().map(|item| self.order.name(item.number));
-                let claims = self.claims.iter().map(|(item, _)| format!("claimed-{}", name(*item)));
+                let claims =
+                    self.claims.iter().map(|(item, ..)| format!("claimed-{}", name(*item)));
                 Answer::Children(items.chain(claims).collect())
             }
             Request::Read(number) if self.item(*number).is_some() => {
                 Answer::Read(*number, self.item(*number).map_or(0, |item| item.version))
             }
             Request::Exists(number) if self.item(*number).is_some() => Answer::Exists,
+            Request::LookAtPin(number, pin) => self
+                .pin(*number, pin)
+                .map_or(Answer::Failed(Failure::NoNode), |(.., by)| Answer::Created(*by)),
+            Request::LookAtClaim(number) => {
+                let claim = self.claims.iter().find(|(claimed, ..)| claimed == number);
+                claim.map_or(Answer::Failed(Failure::NoNode), |(.., by)| Answer::Created(*by))
+            }
             _ => Answer::Failed(Failure::NoNode),
         }
+    }
+
+    pub fn pin(&self, number: u32, pin: &str) -> Option<&(String, SessionId, u32)> {
+        self.item(number)?.pins.iter().find(|(name, ..)| name == pin)
     }
 
     fn abort(part: usize, code: i32) -> Answer {
@@ -227,19 +269,19 @@ impl Tree {
                 }
             },
             Request::Claim(number, pin) => {
-                let is_claimed = self.is_claimed(*number);
+                let (is_claimed, by) = (self.is_claimed(*number), self.transaction);
                 let Some(item) = self.item_mut(*number) else { return Self::abort(0, -101) };
                 if item.owner.is_some() {
                     return Self::abort(0, -108);
                 }
-                if item.pins.iter().any(|(name, _)| name == pin) {
+                if item.pins.iter().any(|(name, ..)| name == pin) {
                     return Self::abort(0, -110);
                 }
                 if is_claimed {
                     return Self::abort(1, -110);
                 }
-                item.pins.push((pin.clone(), session));
-                self.claims.push((*number, session));
+                item.pins.push((pin.clone(), session, by));
+                self.claims.push((*number, session, by));
                 self.count();
                 Answer::Committed
             }
@@ -247,7 +289,7 @@ impl Tree {
                 let finishes = matches!(request, Request::Finish(..));
                 let has_claim = self.is_claimed(*number);
                 let Some(item) = self.item_mut(*number) else { return Self::abort(0, -101) };
-                if !item.pins.iter().any(|(name, _)| name == pin) {
+                if !item.pins.iter().any(|(name, ..)| name == pin) {
                     return Self::abort(0, -101);
                 }
                 if finishes && (item.pins.len() > 1 || item.is_parent) {
@@ -256,24 +298,35 @@ impl Tree {
                 if !has_claim {
                     return Self::abort(if finishes { 2 } else { 1 }, -101);
                 }
-                item.pins.retain(|(name, _)| name != pin);
-                self.claims.retain(|(claimed, _)| claimed != number);
+                item.pins.retain(|(name, ..)| name != pin);
+                self.claims.retain(|(claimed, ..)| claimed != number);
                 if finishes {
                     self.items.retain(|item| item.number != *number);
                 }
                 Answer::Committed
             }
-            Request::Compare | Request::List(_) | Request::Read(_) | Request::Exists(_) => {
-                panic!("it is a read")
+            Request::DeletePin(number, pin) => {
+                if self.pin(*number, pin).is_none() {
+                    return Answer::Failed(Failure::NoNode);
+                }
+                let item = self.item_mut(*number).expect("it has a pin");
+                item.pins.retain(|(name, ..)| name != pin);
+                Answer::Deleted
             }
+            Request::Compare
+            | Request::List(_)
+            | Request::Read(_)
+            | Request::Exists(_)
+            | Request::LookAtPin(..)
+            | Request::LookAtClaim(_) => panic!("it is a read"),
         }
     }
 
     pub fn expire(&mut self, is_dead: impl Fn(SessionId) -> bool) {
         self.items.retain(|item| !item.owner.is_some_and(&is_dead));
         for item in &mut self.items {
-            item.pins.retain(|(_, session)| !is_dead(*session));
+            item.pins.retain(|(_, session, _)| !is_dead(*session));
         }
-        self.claims.retain(|(_, session)| !is_dead(*session));
+        self.claims.retain(|(_, session, _)| !is_dead(*session));
     }
 }

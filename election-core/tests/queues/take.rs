@@ -46,6 +46,14 @@ impl World {
                 let (ticket, answer, _) = self.clients[i].due.take().expect("a reply");
                 self.clients[i].seen = self.clients[i].applied;
                 self.answer(i, ticket, &answer);
+                let is_refused = matches!(answer, Answer::Failed(NO_AUTH | Failure::NoAuth));
+                let client = &self.clients[i];
+                if is_refused
+                    && client.taker.phase() == Phase::CleaningUp
+                    && client.request.is_some()
+                {
+                    self.fail(format!("{i}: asks at once for what was refused"));
+                }
             }
             Step::ApplyInDoubt(i, k) => {
                 let (session, request) = self.clients[i].in_doubt.remove(k);
@@ -126,20 +134,44 @@ impl World {
                 self.accounted.push((number, Account::Foreign));
                 self.commit(|tree| tree.items.retain(|item| item.number != number));
             }
+            Step::Evict(i) => {
+                self.budget.evictions -= 1;
+                let item = self.clients[i].taker.target().expect("it holds a claim").number().get();
+                self.commit(|tree| {
+                    tree.claims.retain(|(claimed, ..)| *claimed != item);
+                    tree.transaction += 1;
+                });
+            }
             _ => panic!("not a step of theirs: {step:?}"),
         }
     }
 
+    /// Checks that the claim which a taker deletes is its own.
+    fn check_claim(&mut self, i: usize, request: &Request) {
+        let Request::GiveBack(number, pin) = request else { return };
+        let tip = self.tip();
+        let claim = tip.claims.iter().find(|(claimed, ..)| claimed == number);
+        let by = |(.., by): &(String, SessionId, u32)| *by;
+        let own = tip.pin(*number, pin).map(by);
+        if let (Some(own), Some((.., by))) = (own, claim)
+            && own != *by
+        {
+            self.fail(format!("{i}: gives back the claim of another"));
+        }
+    }
+
+    /// Refuses a request. A quorum commits that, too.
     fn refuse(&mut self, i: usize) {
         self.budget.refusals -= 1;
         let client = &mut self.clients[i];
         let (ticket, request) = client.request.take().expect("a request");
         let session = client.session;
         client.in_doubt.retain(|(of, _)| *of != session);
-        self.feed(i, Event::Reply { ticket, result: Err(NO_AUTH) });
-        if self.clients[i].request.as_ref().is_some_and(|(_, next)| *next == request) {
-            self.fail(format!("{i}: asks at once for what was refused"));
-        }
+        let failure = match request {
+            Request::DeletePin(..) => Failure::NoAuth,
+            _ => NO_AUTH,
+        };
+        self.clients[i].due = Some((ticket, Answer::Failed(failure), self.end()));
     }
 
     fn connect(&mut self, i: usize) {
@@ -177,6 +209,7 @@ impl World {
         let session = client.session;
         // The server has applied or refused the earlier requests of this session by now.
         client.in_doubt.retain(|(of, _)| *of != session);
+        self.check_claim(i, &request);
         let answer = self.commit(|tree| tree.write(session, &request));
         self.clients[i].due = Some((ticket, answer, self.end()));
     }
@@ -230,6 +263,7 @@ impl World {
                 Ok(Reply::Read { stat: stat(*version), data: &data })
             }
             Answer::Exists => Ok(Reply::Exists(stat(0))),
+            Answer::Created(by) => Ok(Reply::Exists(Stat::new(1, i64::from(*by), 0))),
             Answer::Deleted => Ok(Reply::Deleted),
             Answer::Committed => {
                 none = core::iter::empty();

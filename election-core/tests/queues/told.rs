@@ -23,7 +23,7 @@ impl World {
                 // A taker that gives up while a read is in flight may send the request that gives
                 // the claim back.
                 let is_read = client.request.as_ref().is_some_and(|(_, request)| request.reads());
-                if !is_read || !matches!(request, Request::GiveBack(..)) {
+                if !is_read || !matches!(request, Request::LookAtPin(..)) {
                     self.fault.get_or_insert(format!("{i}: asks twice"));
                 }
             }
@@ -43,7 +43,7 @@ impl World {
 
     fn claimed(&mut self, i: usize, Data(number): Data) {
         let (session, lives) = (self.clients[i].session, self.clients[i].session_lives);
-        if lives && !self.tip().claims.contains(&(number, session)) {
+        if lives && !self.tip().claims.iter().any(|(of, by, _)| (*of, *by) == (number, session)) {
             self.fail(format!("{i}: claims {number}, which is not claimed"));
         }
     }

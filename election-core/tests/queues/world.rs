@@ -37,6 +37,8 @@ pub struct Budget {
     pub returns: u8,
     /// Transactions about a claim that a server refuses for want of permission.
     pub refusals: u8,
+    /// Claims of takers that hold them, which an operator deletes without the children of items.
+    pub evictions: u8,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -61,6 +63,7 @@ pub enum Step {
     Put,
     Write(u32),
     ForeignTakes(u32),
+    Evict(usize),
 }
 
 impl Step {
@@ -128,7 +131,7 @@ pub struct World {
     pub fault: Option<String>,
     /// Whether a deletion may be executed long after its session was given up.
     pub may_stray: bool,
-    /// Whether a taker may fail for want of permission.
+    /// Whether a taker may fail: for want of permission, or of its claim.
     pub may_be_refused: bool,
 }
 
@@ -158,8 +161,14 @@ impl World {
             _ => Order::ByNumber,
         };
         let items_now = (0..items).map(znode).collect();
-        let tree =
-            Tree { has_node: true, order, created: items, items: items_now, claims: Vec::new() };
+        let tree = Tree {
+            has_node: true,
+            order,
+            created: items,
+            items: items_now,
+            claims: Vec::new(),
+            transaction: 1,
+        };
         let client = |(index, (options, takes)): (usize, &(TakerOptions, u8))| {
             let seed = u32::try_from(index).expect("few") + 1;
             Client {
@@ -191,7 +200,7 @@ impl World {
             accounted: Vec::new(),
             fault: None,
             may_stray: budget.swaps > 0,
-            may_be_refused: budget.refusals > 0,
+            may_be_refused: budget.refusals > 0 || budget.evictions > 0,
         }
     }
 
@@ -281,6 +290,9 @@ impl World {
         let returns = if holds { budget.returns } else { budget.withdrawals };
         offer(Step::Withdraw(i), !client.withdrawn && returns > 0);
         offer(Step::Finish(i), holds);
+        let target = client.taker.target().map(|item| item.number().get());
+        let is_claimed = target.is_some_and(|item| self.tip().is_claimed(item));
+        offer(Step::Evict(i), holds && is_claimed && budget.evictions > 0);
         offer(Step::Look(i), up && (budget.looks > 0 || client.needs_look()));
     }
 
@@ -288,9 +300,9 @@ impl World {
         let client = &self.clients[i];
         let tip = self.tip();
         let pins = tip.items.iter().flat_map(|item| &item.pins);
-        let claims = tip.claims.iter().map(|(_, session)| session);
+        let claims = tip.claims.iter().map(|(_, session, _)| session);
         let doubts = client.in_doubt.iter().map(|(session, _)| session);
-        pins.map(|(_, session)| session).chain(claims).chain(doubts).any(|s| client.had(*s))
+        pins.map(|(_, session, _)| session).chain(claims).chain(doubts).any(|s| client.had(*s))
     }
 }
 

@@ -7,6 +7,8 @@ use election_tokio::{Acls, Client, CreateMode, Version};
 
 use crate::election::{Arena, LASTING};
 use crate::failure::{TestFailure, TestResult};
+use crate::opcode::Opcode;
+use crate::proxy::Proxy;
 use crate::server::ServerKind;
 use crate::wait::{SOON, eventually_async};
 
@@ -18,9 +20,12 @@ pub const WITHOUT_DELETIONS: Permissions = Permissions::new(
     Permissions::READ.get() | Permissions::CREATE.get() | Permissions::WRITE.get(),
 );
 
+const NO_AUTH: i32 = -102;
+
 /// A node whose access list its owner replaces.
 #[derive(Debug)]
 pub struct RestrictedNode {
+    server: ServerKind,
     arena: Arena,
     path: &'static str,
     /// The client that has all rights in any case.
@@ -38,13 +43,18 @@ impl RestrictedNode {
         let owner = Client::builder(&arena.servers()).auth("digest", b"owner:secret");
         let owner = owner.session_timeout(LASTING).connect_timeout(SOON).connect().await?;
         owner.create_with_acl(path, "", CreateMode::Persistent, &acls(permissions)).await?;
-        Ok(Self { arena, path, owner })
+        Ok(Self { server, arena, path, owner })
     }
 
     /// Connects a client that is a stranger to the owner.
     pub async fn client(&self) -> Result<Client, TestFailure> {
-        let builder = Client::builder(&self.arena.servers()).session_timeout(LASTING);
-        Ok(builder.look_interval(LOOK).connect_timeout(SOON).connect().await?)
+        stranger(&self.arena.servers()).await
+    }
+
+    /// Connects such a client by way of a proxy of its own, which counts its requests.
+    pub async fn counted_client(&self) -> Result<(Client, Proxy), TestFailure> {
+        let proxy = Proxy::to(self.server.shared()?.addr())?;
+        Ok((stranger(&self.arena.servers_by(&proxy)).await?, proxy))
     }
 
     /// Gives all other clients these rights, in place of those that they had.
@@ -66,6 +76,30 @@ impl RestrictedNode {
     pub async fn wait_for_children(&self, count: usize) -> TestResult {
         self.wait_for_children_beside("", count).await
     }
+}
+
+async fn stranger(servers: &str) -> Result<Client, TestFailure> {
+    let builder = Client::builder(servers).session_timeout(LASTING);
+    Ok(builder.look_interval(LOOK).connect_timeout(SOON).connect().await?)
+}
+
+/// Cuts the connection of a client, and waits until its recipes have done on the next one what they
+/// ask for first: a barrier, a look, and a deletion.
+pub async fn begin_anew(client: &Client, proxy: &Proxy) -> TestResult {
+    proxy.cut();
+    let answers = async || client.exists("/").await.is_ok();
+    eventually_async(SOON, "it is connected again", answers).await?;
+    // The client sends its requests in order: each of these is behind one more of theirs.
+    for _ in 0..3 {
+        client.exists("/").await?;
+    }
+    Ok(())
+}
+
+/// Waits until the server has refused so many deletions, for want of permission.
+pub async fn wait_for_refused_deletions(proxy: &Proxy, count: u64) -> TestResult {
+    let are_refused = async || proxy.counters().errors(Opcode::DELETE, NO_AUTH) >= count;
+    Ok(eventually_async(SOON, "a deletion is refused", are_refused).await?)
 }
 
 fn acls(permissions: Permissions) -> Acls {

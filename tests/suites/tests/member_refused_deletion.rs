@@ -6,7 +6,7 @@ use election_tokio::{MembershipError, MembershipState};
 use zk_test_kit::election::soon;
 use zk_test_kit::failure::TestResult;
 use zk_test_kit::on_both_servers;
-use zk_test_kit::restricted::{LOOK, RestrictedNode, WITHOUT_DELETIONS};
+use zk_test_kit::restricted::{RestrictedNode, WITHOUT_DELETIONS, begin_anew};
 use zk_test_kit::server::ServerKind;
 
 on_both_servers! {
@@ -41,7 +41,7 @@ async fn a_member_that_may_not_delete_when_it_leaves_is_gone_once_it_may(
 /// It takes the znode that is left for its own, since it has the same session.
 async fn the_next_member_of_the_name_stays(server: ServerKind) -> TestResult {
     let node = RestrictedNode::new(server, GROUP, Permissions::ALL).await?;
-    let first = node.client().await?;
+    let (first, proxy) = node.counted_client().await?;
     let membership = soon("it joins", first.group(GROUP).join_as("x", "1")).await??;
     node.permit(WITHOUT_DELETIONS).await?;
     let left = soon("it hears of the refusal", membership.leave()).await?;
@@ -50,7 +50,7 @@ async fn the_next_member_of_the_name_stays(server: ServerKind) -> TestResult {
     soon("its data is there", next.set_data("3")).await??;
     let joined = next.state();
     node.permit(Permissions::ALL).await?;
-    tokio::time::sleep(LOOK * 3).await;
+    begin_anew(&first, &proxy).await?;
     assert_eq!(next.state(), joined);
     node.wait_for_children(1).await
 }

@@ -1,0 +1,51 @@
+//! Giving a claim back, request by request.
+//!
+//! The claim's name is the same for every taker. After an operator has deleted it, another taker may
+//! have claimed the item: so the taker deletes the claim only if one transaction has created it and
+//! the taker's own child of the item, as their tokens show.
+
+use crate::code::NO_NODE;
+use crate::event::{Failure, Reply};
+use crate::id::Token;
+
+/// The next request of a taker that gives its claim back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum GiveBack {
+    LookAtPin,
+    /// The own child of the item has this token.
+    LookAtClaim(Token),
+    DeleteBoth,
+    /// The claim is gone, or another taker's.
+    DeletePin,
+}
+
+/// The outcome of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Answer {
+    GoesOn(GiveBack),
+    /// Nothing of the claim is left.
+    Gone,
+    Refused,
+}
+
+impl GiveBack {
+    pub(super) fn answered(self, result: &Result<Reply<'_>, Failure>) -> Answer {
+        match (self, result) {
+            (Self::LookAtPin, Ok(Reply::Exists(pin))) => {
+                Answer::GoesOn(Self::LookAtClaim(pin.token))
+            }
+            (Self::LookAtClaim(token), Ok(Reply::Exists(claim))) if claim.token == token => {
+                Answer::GoesOn(Self::DeleteBoth)
+            }
+            (Self::LookAtClaim(_), Ok(Reply::Exists(_)) | Err(Failure::NoNode))
+            | (Self::DeleteBoth, Err(Failure::Aborted { part: 1, code: NO_NODE })) => {
+                Answer::GoesOn(Self::DeletePin)
+            }
+            (Self::LookAtPin | Self::DeletePin, Err(Failure::NoNode))
+            | (Self::DeleteBoth, Err(Failure::Aborted { part: 0, code: NO_NODE }))
+            | (Self::DeleteBoth, Ok(Reply::Committed(_)))
+            | (Self::DeletePin, Ok(Reply::Deleted)) => Answer::Gone,
+            _ => Answer::Refused,
+        }
+    }
+}
