@@ -41,6 +41,7 @@ pub(crate) struct Process {
     /// Of their own, so that locks change nothing else that is drawn.
     pub(crate) rng_of_locks: fastrand::Rng,
     pub(crate) rng_of_recipes: fastrand::Rng,
+    pub(crate) rng_of_operating: fastrand::Rng,
     pub(crate) way: Way,
 }
 
@@ -111,6 +112,21 @@ impl Process {
             }
             contender.contend(rng).await;
         });
+        self.laws.is_born(self.number);
+        let (candidate, rng) = (alive.clone(), self.rng_of_operating.fork());
+        tasks.spawn(async move {
+            if is_heir {
+                candidate.let_go_of_the_operated().await;
+            }
+            candidate.stand_in_the_operated(rng).await;
+        });
+        let (contender, rng) = (alive.clone(), self.rng_of_operating.fork());
+        tasks.spawn(async move {
+            if is_heir {
+                contender.let_go_of_permits().await;
+            }
+            contender.take_permits(rng).await;
+        });
         let queues = Queues::of(&client);
         let rngs = [self.rng_of_recipes.fork(), self.rng_of_recipes.fork()];
         let born = if is_heir { Born::Heir } else { Born::Anew };
@@ -144,6 +160,9 @@ impl Process {
             Some(Order::HandOver) => {
                 // Before the nominations are dropped, which would delete the candidates.
                 let ticket = client.detach();
+                if ticket.is_ok() {
+                    self.laws.is_killed(self.number);
+                }
                 tasks.shutdown().await;
                 match ticket {
                     Ok(_) => life.take_what_was_kept(&queues).await,
@@ -154,6 +173,7 @@ impl Process {
             }
             Some(Order::Crash) => {
                 self.way.cut_off_this_life();
+                self.laws.is_killed(self.number);
                 drop((client, life, queues));
                 self.laws.takes_are_forgotten(self.number);
                 tasks.shutdown().await;
