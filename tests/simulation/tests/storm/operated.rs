@@ -98,8 +98,10 @@ impl Life {
                     self.laws.told_of_an_end(self.number);
                     return Some(());
                 }
-                Err(EndReason::Resigned(_))
-                | Err(EndReason::Failed(NominationError::Rejected(THROTTLED))) => return Some(()),
+                Err(
+                    EndReason::Resigned(_)
+                    | EndReason::Failed(NominationError::Rejected(THROTTLED)),
+                ) => return Some(()),
                 Err(reason) => {
                     self.laws.broken(format!("{}: {reason}", self.number));
                     return None;

@@ -7,7 +7,7 @@ use std::sync::{Arc, Weak};
 use election_core::Format;
 use election_tokio::{Leadership, Token, Zxid};
 use tokio::time::{Instant, sleep};
-use zk_embedded::Database;
+use zk_embedded::{Database, Znode};
 
 use super::Laws;
 use crate::operated::{Finish, LOCK_DELAY, OPERATED};
@@ -80,7 +80,7 @@ impl Laws {
         let format = Format::curator_latch();
         let sign = format!("{OPERATED}/{}", format.end_mark().unwrap_or_default());
         book.sign = database.znode(&sign).map(|znode| znode.stat().czxid);
-        let children = database.znode(OPERATED).into_iter().flat_map(|node| node.children());
+        let children = database.znode(OPERATED).into_iter().flat_map(Znode::children);
         let candidates = children.filter(|name| name.contains("-latch-"));
         let paths = candidates.map(|name| format!("{OPERATED}/{name}"));
         let tokens = paths.filter_map(|path| {
