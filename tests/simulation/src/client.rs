@@ -239,6 +239,15 @@ impl Client {
         self.seen.iter().filter_map(is_delayed)
     }
 
+    /// Those that are promoted, and not announced yet.
+    pub(super) fn awaiting_lease(&self) -> impl Iterator<Item = NomineeId> {
+        let waits = |(key, seen): (&RecipeKey, &Seen)| {
+            let is_waiting = matches!(self.host.view(*key)?.grant, Grant::AwaitsLease { .. });
+            is_waiting.then_some(seen.stand.id)
+        };
+        self.seen.iter().filter_map(waits)
+    }
+
     /// Those that have not ended, contenders for locks included.
     pub(super) fn nominees(&self) -> impl Iterator<Item = (NomineeId, Role<'_>)> {
         let nominees = self.queued().map(|(_, queued)| (queued.id, queued.role));

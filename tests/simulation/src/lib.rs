@@ -23,6 +23,7 @@ mod client;
 mod clock;
 mod ending;
 pub mod ensemble;
+mod heartbeats;
 mod incident;
 mod links;
 mod locks;

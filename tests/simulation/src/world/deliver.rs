@@ -117,7 +117,10 @@ impl World<'_> {
                 self.network.close_client(self.now, key);
             }
             Down::Opened => running.handle_opened(now),
-            Down::Bytes(bytes) => running.handle_bytes(now, &bytes),
+            Down::Bytes(bytes) => {
+                process.heartbeats.take_in_received(self.now, &bytes);
+                running.handle_bytes(now, &bytes);
+            }
             Down::Closed => {
                 process.line = None;
                 running.handle_closed(now);
@@ -174,6 +177,7 @@ impl World<'_> {
         }
         observed.clear();
         self.observed = observed;
+        self.check_awaiting_lease(client)?;
         if self.operated.is_some() {
             self.check_waiting(client)?;
         }
@@ -194,6 +198,7 @@ impl World<'_> {
                 let line = self.network.dial(self.now, Way { from, to });
                 if let Some(process) = self.processes.get_mut(client) {
                     process.line = Some(line);
+                    process.heartbeats.begin();
                     let dials = process.dials(self.now);
                     self.check_dials(client, dials)?;
                 }

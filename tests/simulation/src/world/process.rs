@@ -12,6 +12,7 @@ use crate::checker::queue_of;
 use crate::client::{Client, Detached, Observed, Settings};
 use crate::clock::{Clock, Time};
 use crate::ending::Ending;
+use crate::heartbeats::{Heartbeats, Terms};
 use crate::links::NodeId;
 use crate::network::ConnKey;
 use crate::queue::{Kind, Queue};
@@ -50,6 +51,8 @@ pub(super) struct Process {
     pub(super) refused_at: Option<Time>,
     /// Nominees that were promoted, and not announced yet.
     pub(super) promoted: BTreeMap<NomineeId, Time>,
+    /// Of the present connection.
+    pub(super) heartbeats: Heartbeats,
     pub(super) traffic: Traffic,
     /// The moments of its last dials.
     dials: VecDeque<Time>,
@@ -102,6 +105,7 @@ impl Process {
             granted: None,
             refused_at: None,
             promoted: BTreeMap::new(),
+            heartbeats: Heartbeats::default(),
             traffic: Traffic::default(),
             dials: VecDeque::new(),
             unanswered: 0,
@@ -279,6 +283,21 @@ impl Process {
             self.dials.pop_front();
         }
         self.dials.len()
+    }
+
+    /// Returns what a promotion of this client may wait for, which comes as late as that at most.
+    ///
+    /// Two heartbeats and a proof have to come within the nine tenths of the timeout that a lease has
+    /// (`LeaseOutlook::RoundTripTooLong`), each as late as that, and with a reserve of a tenth, or of three
+    /// round trips. Round trips of a thirtieth leave the time for that; at twice the pace, of a fifteenth.
+    pub(super) fn terms(&self, lateness: Duration) -> Terms {
+        let part = match self.settings.heartbeats {
+            HeartbeatPace::Sixths => 15,
+            _ => 30,
+        };
+        // By the slowest clock.
+        let interval = self.timeout() * 1_000_000 / (3 * (1_000_000 - Clock::MAX_DRIFT));
+        Terms { bearable: self.timeout() / part, interval: interval + lateness }
     }
 
     /// Returns the time between two pings or heartbeats: true time, and the least, as this clock

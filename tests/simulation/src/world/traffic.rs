@@ -12,12 +12,17 @@ use crate::queue::Queue;
 impl World<'_> {
     /// Counts the whole frames that a client hands over.
     pub(super) fn count_sent(&mut self, client: usize, bytes: &[u8]) {
-        if !self.is_silent() {
-            return;
-        }
+        let is_silent = self.is_silent();
         let Some(process) = self.processes.get_mut(client) else {
             return;
         };
+        process.heartbeats.take_in_sent(self.now, frames(bytes));
+        if process.promoted.is_empty() {
+            process.heartbeats.forget();
+        }
+        if !is_silent {
+            return;
+        }
         for frame in frames(bytes) {
             let count = match RequestHeader::decode_prefix(frame).map(|header| header.opcode) {
                 Ok(OpCode::PING) => &mut process.traffic.pings,

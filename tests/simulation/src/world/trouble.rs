@@ -6,12 +6,16 @@ use election_core::{NomineeId, Token};
 
 use super::World;
 use crate::checker::{Broken, name};
+use crate::client::Client;
 use crate::clock::Time;
 use crate::incident::{Incident, What};
 use crate::outcome::Law;
 
 /// A server that refuses requests for so long costs no lease.
 const BRIEF: Duration = Duration::from_millis(100);
+
+/// How many heartbeats are sent for a promotion: the confirmation of the one that was under way, and a check.
+const MOST_UNASKED: u32 = 2;
 
 /// The processes that have their connections, or their clocks, impaired by an incident.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -157,22 +161,44 @@ impl World<'_> {
         }
     }
 
-    /// Checks that a nominee is announced in time. If all was well with its client for a timeout before it was
-    /// promoted, and since, its lease was ready: it was a check that had to be committed, after a heartbeat that may
-    /// have been on its way.
+    /// Checks a nominee that is announced.
     pub(super) fn check_granted_in_time(
         &mut self,
         client: usize,
         nominee: NomineeId,
     ) -> Result<(), Broken> {
-        let Some(process) = self.processes.get_mut(client) else {
+        let process = self.processes.get_mut(client);
+        let promoted_at = process.and_then(|process| process.promoted.remove(&nominee));
+        promoted_at.map_or(Ok(()), |at| self.check_wait(client, nominee, at))
+    }
+
+    /// Checks those that are promoted, and not announced yet.
+    pub(super) fn check_awaiting_lease(&self, client: usize) -> Result<(), Broken> {
+        let Some(process) = self.processes.get(client).filter(|it| !it.promoted.is_empty()) else {
+            return Ok(());
+        };
+        for nominee in process.client.iter().flat_map(Client::awaiting_lease) {
+            if let Some(promoted_at) = process.promoted.get(&nominee) {
+                self.check_wait(client, nominee, *promoted_at)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks what a promoted nominee has waited for. If all was well with its client for a timeout before, and
+    /// since, its lease was ready: it was a check that had to be committed, after a heartbeat that may have been on
+    /// its way. However long these took, nothing else has a right to let it wait but an answer that was slower than a
+    /// lease bears, until the next one has come: nobody knows before that it was slow only once.
+    fn check_wait(
+        &self,
+        client: usize,
+        nominee: NomineeId,
+        promoted_at: Time,
+    ) -> Result<(), Broken> {
+        let Some(process) = self.processes.get(client) else {
             return Ok(());
         };
         let timeout = process.timeout();
-        let Some(promoted_at) = process.promoted.remove(&nominee) else {
-            return Ok(());
-        };
-        let took = self.now.since(promoted_at);
         let Some(moment) = promoted_at.before(timeout) else {
             return Ok(());
         };
@@ -182,8 +208,14 @@ impl World<'_> {
             && self.troubles.spare_since(client, moment);
         // Three round trips, and what the links add to each.
         let is_near = (self.plan.latency * 2 + self.plan.lateness) * 60 < timeout;
-        if is_well && is_near && took > timeout / 13 {
-            let detail = format!("{}, {} ms", name(nominee), took.as_millis());
+        if !is_well || !is_near {
+            return Ok(());
+        }
+        let terms = process.terms(self.plan.lateness);
+        let wait = process.heartbeats.wait(promoted_at, self.now, terms);
+        if wait.idle > self.plan.lateness || wait.unasked > MOST_UNASKED {
+            let took = self.now.since(promoted_at).as_millis();
+            let detail = format!("{}, {took} ms, {wait:?}", name(nominee));
             return Err((Law::GrantedInTime, detail));
         }
         Ok(())

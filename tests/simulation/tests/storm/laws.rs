@@ -2,6 +2,8 @@
 
 use core::ops::AddAssign;
 mod locks;
+mod operated;
+mod permits;
 mod recipes;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,6 +12,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use election_tokio::{Leadership, NomineeId, Token};
 
 use self::locks::LockBook;
+use self::operated::OperatedBook;
+pub(crate) use self::operated::{Elected, Wish};
+use self::permits::PermitBook;
 pub(crate) use self::recipes::PARTICIPANTS;
 use self::recipes::RecipeBook;
 use crate::story::Story;
@@ -49,6 +54,8 @@ struct Book {
     /// may come to a server that lags behind the one before.
     views: BTreeMap<(usize, &'static str), (u64, i64)>,
     locks: LockBook,
+    operated: OperatedBook,
+    permits: PermitBook,
     recipes: RecipeBook,
     tally: Tally,
     broken: Option<String>,
@@ -79,6 +86,20 @@ pub(crate) struct Tally {
     pub(crate) held_together: u64,
     /// The locks that were waited for, and not given in time.
     pub(crate) waits_given_up: u64,
+    /// Permits of the semaphore.
+    pub(crate) permits: u64,
+    /// Looks at which all permits were held.
+    pub(crate) permits_together: u64,
+    /// Leaderships of the operated election.
+    pub(crate) operated: u64,
+    pub(crate) operated_handed_over: u64,
+    /// Those of an heir.
+    pub(crate) led_by_heirs: u64,
+    /// Those after a leader that has not said that it ended.
+    pub(crate) delays_kept: u64,
+    /// How often it was ended.
+    pub(crate) ends: u64,
+    pub(crate) told_of_an_end: u64,
     /// Uses of barriers, queues and the counter.
     pub(crate) used: u64,
     pub(crate) passed: u64,
@@ -103,6 +124,14 @@ impl AddAssign for Tally {
         self.held += other.held;
         self.held_together += other.held_together;
         self.waits_given_up += other.waits_given_up;
+        self.permits += other.permits;
+        self.permits_together += other.permits_together;
+        self.operated += other.operated;
+        self.operated_handed_over += other.operated_handed_over;
+        self.led_by_heirs += other.led_by_heirs;
+        self.delays_kept += other.delays_kept;
+        self.ends += other.ends;
+        self.told_of_an_end += other.told_of_an_end;
         self.used += other.used;
         self.passed += other.passed;
         self.inside += other.inside;
@@ -127,6 +156,13 @@ impl Tally {
             && self.held > 20 * seeds
             && self.held_together > seeds
             && self.waits_given_up > 5 * seeds
+            && self.permits > 10 * seeds
+            && self.permits_together > 10 * seeds
+            && self.operated > 8 * seeds
+            && self.led_by_heirs >= seeds
+            && self.delays_kept > 2 * seeds
+            && self.ends > seeds
+            && self.told_of_an_end > 4 * seeds
             && self.passed > 2 * seeds
             && self.inside > 5 * seeds
             && self.taken > 5 * seeds

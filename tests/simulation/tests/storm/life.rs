@@ -14,6 +14,8 @@ use zk_simulation::recipes::{DOUBLE_BARRIER, QUEUES};
 
 use crate::laws::{self, ELECTIONS, Laws, NOTICE, ledger, number_in};
 use crate::locks::LOCKS;
+use crate::operated::OPERATED;
+use crate::permits::SEMAPHORE;
 use crate::setting::LONGEST;
 
 /// Longer than anything may take that a client waits for: a connection counts as dead after two
@@ -169,6 +171,16 @@ impl Life {
         for path in [DOUBLE_BARRIER, QUEUES[0], QUEUES[1]] {
             self.delete_ephemerals(path, |_| true).await;
         }
+    }
+
+    /// Does the same with its candidate and its marks in the operated election.
+    pub(crate) async fn let_go_of_the_operated(&self) {
+        self.delete_ephemerals(OPERATED, |_| true).await;
+    }
+
+    /// Does the same with permits.
+    pub(crate) async fn let_go_of_permits(&self) {
+        self.delete_ephemerals(SEMAPHORE, |_| true).await;
     }
 
     async fn delete_ephemerals(&self, prefix: &str, is_unwanted: impl Fn(&str) -> bool) {

@@ -1,4 +1,4 @@
-//! Processes with the real client, its driver, its elections and its locks, in virtual time, on an
+//! Processes with the real client, its driver, its elections, its locks and its permits, in virtual time, on an
 //! ensemble or a server on its own. Its members, connections, sessions and clients come to harm;
 //! everything comes from a seed.
 //!
@@ -6,11 +6,14 @@
 #![forbid(unsafe_code)]
 #![expect(clippy::indexing_slicing, reason = "a test fails by panicking")]
 
+mod calm;
 mod clerk;
 mod laws;
 mod life;
 mod locks;
 mod network;
+mod operated;
+mod permits;
 mod plagues;
 mod process;
 mod queue;

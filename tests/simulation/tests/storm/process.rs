@@ -41,6 +41,7 @@ pub(crate) struct Process {
     /// Of their own, so that locks change nothing else that is drawn.
     pub(crate) rng_of_locks: fastrand::Rng,
     pub(crate) rng_of_recipes: fastrand::Rng,
+    pub(crate) rng_of_operating: fastrand::Rng,
     pub(crate) way: Way,
 }
 
@@ -100,21 +101,10 @@ impl Process {
         if !predecessors.is_empty() {
             tasks.spawn(alive.clone().tidy(posts.clone()));
         }
-        tasks.spawn(alive.clone().follow());
-        tasks.spawn(alive.clone().follow_by_reading());
-        tasks.spawn(alive.clone().work(self.rng.fork()));
-        let (contender, rng) = (alive.clone(), self.rng_of_locks.fork());
-        let is_heir = !predecessors.is_empty();
-        tasks.spawn(async move {
-            if is_heir {
-                contender.let_go_of_locks().await;
-            }
-            contender.contend(rng).await;
-        });
+        let born = if predecessors.is_empty() { Born::Anew } else { Born::Heir };
         let queues = Queues::of(&client);
-        let rngs = [self.rng_of_recipes.fork(), self.rng_of_recipes.fork()];
-        let born = if is_heir { Born::Heir } else { Born::Anew };
-        tasks.spawn(alive.clone().use_all_recipes(queues.clone(), rngs, born));
+        self.laws.is_born(self.number);
+        self.begin_work(&alive, &queues, born, &mut tasks);
         let order = loop {
             match orders.recv().await {
                 Some(Order::Resign) => {
@@ -132,6 +122,36 @@ impl Process {
         Some(Inheritance { ticket, nominees })
     }
 
+    /// Begins what the process does beside its elections.
+    fn begin_work(&mut self, alive: &Life, queues: &Queues, born: Born, tasks: &mut JoinSet<()>) {
+        tasks.spawn(alive.clone().follow());
+        tasks.spawn(alive.clone().follow_by_reading());
+        tasks.spawn(alive.clone().work(self.rng.fork()));
+        let (contender, rng) = (alive.clone(), self.rng_of_locks.fork());
+        tasks.spawn(async move {
+            if born == Born::Heir {
+                contender.let_go_of_locks().await;
+            }
+            contender.contend(rng).await;
+        });
+        let (candidate, rng) = (alive.clone(), self.rng_of_operating.fork());
+        tasks.spawn(async move {
+            if born == Born::Heir {
+                candidate.let_go_of_the_operated().await;
+            }
+            candidate.stand_in_the_operated(rng).await;
+        });
+        let (contender, rng) = (alive.clone(), self.rng_of_operating.fork());
+        tasks.spawn(async move {
+            if born == Born::Heir {
+                contender.let_go_of_permits().await;
+            }
+            contender.take_permits(rng).await;
+        });
+        let rngs = [self.rng_of_recipes.fork(), self.rng_of_recipes.fork()];
+        tasks.spawn(alive.clone().use_all_recipes(queues.clone(), rngs, born));
+    }
+
     /// Ends a life, and returns the ticket with which a successor goes on, if there is one.
     async fn end_life(
         &self,
@@ -144,6 +164,9 @@ impl Process {
             Some(Order::HandOver) => {
                 // Before the nominations are dropped, which would delete the candidates.
                 let ticket = client.detach();
+                if ticket.is_ok() {
+                    self.laws.is_killed(self.number);
+                }
                 tasks.shutdown().await;
                 match ticket {
                     Ok(_) => life.take_what_was_kept(&queues).await,
@@ -154,6 +177,7 @@ impl Process {
             }
             Some(Order::Crash) => {
                 self.way.cut_off_this_life();
+                self.laws.is_killed(self.number);
                 drop((client, life, queues));
                 self.laws.takes_are_forgotten(self.number);
                 tasks.shutdown().await;

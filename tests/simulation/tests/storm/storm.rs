@@ -11,14 +11,16 @@ use tokio::time::{Instant, sleep, timeout};
 use zk_embedded::Database;
 
 use crate::clerk::Clerk;
-use crate::laws::{self, Laws, NOTICE, Tally, number_in};
+use crate::laws::{self, Laws, NOTICE, Tally, Wish, number_in};
 use crate::locks::Lock;
 use crate::network::{Way, Weather};
+use crate::operated::{OPERATED, Operator};
+use crate::permits::SEMAPHORE;
 use crate::process::{Order, Process};
 use crate::servers::Servers;
 use crate::setting::{LONGEST, Setting};
 
-const PROCESSES: usize = 4;
+pub(crate) const PROCESSES: usize = 4;
 /// How long it storms.
 const STORM: Duration = Duration::from_secs(40);
 /// How long it takes, once nothing happens any more, until one leads and every process knows all:
@@ -32,6 +34,7 @@ pub(crate) struct Storm {
     pub(crate) rng: fastrand::Rng,
     rng_of_locks: fastrand::Rng,
     rng_of_recipes: fastrand::Rng,
+    rng_of_operating: fastrand::Rng,
     pub(crate) servers: Servers,
     pub(crate) ways: Vec<Way>,
     pub(crate) orders: Vec<mpsc::Sender<Order>>,
@@ -41,7 +44,10 @@ pub(crate) struct Storm {
     pub(crate) laws: Laws,
     processes: JoinSet<()>,
     clerk: JoinHandle<()>,
+    operator: JoinHandle<Operator>,
     closing_time: Arc<Notify>,
+    /// The operator is to end no election any more.
+    operators_end: Arc<Notify>,
 }
 
 impl Storm {
@@ -63,11 +69,14 @@ impl Storm {
         let servers = Servers::start(&laws, &setting, rng.fork());
         let way = Way::to(&servers, rng.fork());
         let clerk = Clerk::begin(&way, setting.elections, rng.fork()).await;
-        let closing_time = Arc::new(Notify::new());
+        let (closing_time, operators_end) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+        let mut rng_of_operating = fastrand::Rng::with_seed(seed ^ 0x09e7_a7e5);
+        let operator = Operator::begin(&way, &laws, rng_of_operating.fork());
         let mut storm = Self {
             rng,
             rng_of_locks: fastrand::Rng::with_seed(!seed),
             rng_of_recipes: fastrand::Rng::with_seed(seed ^ 0x4ec1_9e50),
+            rng_of_operating,
             servers,
             ways: Vec::new(),
             orders: Vec::new(),
@@ -76,7 +85,9 @@ impl Storm {
             laws,
             processes: JoinSet::new(),
             clerk: tokio::spawn(clerk.keep_notice(Arc::clone(&closing_time))),
+            operator: tokio::spawn(operator.operate(Arc::clone(&operators_end))),
             closing_time,
+            operators_end,
         };
         for number in 0..PROCESSES {
             storm.add_process(number);
@@ -95,6 +106,7 @@ impl Storm {
             rng,
             rng_of_locks: self.rng_of_locks.fork(),
             rng_of_recipes: self.rng_of_recipes.fork(),
+            rng_of_operating: self.rng_of_operating.fork(),
             way: way.clone(),
         };
         self.processes.spawn(process.run(orders));
@@ -115,6 +127,8 @@ impl Storm {
             sleep(STEP).await;
             self.laws.one_leader_at_most();
             self.laws.locks_are_held_in_turn();
+            self.laws.operated_by_one_at_most();
+            self.laws.permits_are_enough();
             let leader = self.servers.leader();
             if leader.is_some() && leader != reign {
                 self.laws.count(|tally| tally.successions += 1);
@@ -129,7 +143,9 @@ impl Storm {
     /// Mends everything, and checks the calm: one leads each election and goes on leading, and every process knows the last number.
     async fn clear_up(&mut self) {
         self.laws.tell(|| "it clears up".to_owned());
+        self.laws.wish(Wish::LeadOn);
         self.closing_time.notify_one();
+        self.operators_end.notify_one();
         self.healers.shutdown().await;
         for way in &self.ways {
             way.change(Weather::clear_up);
@@ -142,12 +158,19 @@ impl Storm {
             self.laws.broken(format!("in the calm these lead: {leaders:?}"));
         }
         let (held, used) = (self.laws.times_held(), self.laws.times_used());
+        let permitted = self.laws.times_permitted();
         sleep(LONGEST * 3 / 2).await;
         self.all_have_held_since(&held);
         let later = self.laws.times_used();
         let mut idle = (0..PROCESSES).filter(|process| later.get(process) == used.get(process));
         if let Some(process) = idle.next() {
             self.laws.broken(format!("in the calm {process} gets nowhere with recipes"));
+        }
+        let later = self.laws.times_permitted();
+        let mut idle =
+            (0..PROCESSES).filter(|process| later.get(process) == permitted.get(process));
+        if let Some(process) = idle.next() {
+            self.laws.broken(format!("in the calm {process} does not get a permit"));
         }
         let later = self.laws.leaders();
         if later != leaders {
@@ -164,6 +187,10 @@ impl Storm {
         }
         // Each process follows it in two ways.
         self.laws.all_have_seen(self.notice(), 2 * PROCESSES);
+        match (&mut self.operator).await {
+            Ok(operator) => self.operate_in_the_calm(&operator).await,
+            Err(error) => self.laws.broken(error.to_string()),
+        }
     }
 
     /// Checks that each process has held each lock once more.
@@ -199,6 +226,13 @@ impl Storm {
             let contenders = self.servers.children(&lock.path());
             if !contenders.is_empty() {
                 self.laws.broken(format!("these are left behind: {contenders:?}"));
+            }
+        }
+        let permits = ["locks", "leases"].map(|node| format!("{SEMAPHORE}/{node}"));
+        for path in permits.iter().map(String::as_str).chain([OPERATED]) {
+            let left = self.servers.children(path);
+            if !left.is_empty() {
+                self.laws.broken(format!("these are left behind: {left:?}"));
             }
         }
         self.laws.recipes_are_accounted_for();

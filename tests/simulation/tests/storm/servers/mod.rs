@@ -273,6 +273,7 @@ impl Core {
             }
         }
         self.laws.recipes_show(host.database());
+        self.laws.operated_shows(host.database());
         let of_locks = Lock::ALL.into_iter().map(Lock::ledger);
         for election in (0..self.elections).chain(of_locks) {
             if let Some(ledger) = host.database().znode(&ledger(election)) {
