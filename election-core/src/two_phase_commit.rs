@@ -116,23 +116,33 @@ impl TwoPhaseCommit {
     }
 
     fn answered(&mut self, ticket: Ticket, request: Request, result: Result<Reply<'_>, Failure>) {
-        let stage = core::mem::replace(&mut self.stage, Stage::Waiting);
-        let next = match (stage, request, result) {
-            (Stage::Leaving(leaving, end), _, result) => {
-                self.stage = match leaving.answered(&result, self.line.session()) {
-                    Answer::GoesOn(leaving) => Stage::Leaving(leaving, end),
-                    Answer::Gone => Stage::Ended(end),
-                    Answer::Refused(failure, debt) => Stage::Owing(debt, end.or_failed(failure)),
-                };
-                return;
-            }
-            (Stage::Owing(debt, end), _, result) => {
-                self.stage = match debt.answered(&result, self.line.session()) {
-                    Answer::GoesOn(debt) | Answer::Refused(_, debt) => Stage::Owing(debt, end),
-                    Answer::Gone => Stage::Ended(end),
-                };
-                return;
-            }
+        let session = self.line.session();
+        self.stage = match core::mem::replace(&mut self.stage, Stage::Waiting) {
+            Stage::Leaving(leaving, end) => match leaving.answered(&result, session) {
+                Answer::GoesOn(leaving) => Stage::Leaving(leaving, end),
+                Answer::Gone => Stage::Ended(end),
+                Answer::Refused(failure, debt) => Stage::Owing(debt, end.or_failed(failure)),
+            },
+            Stage::Owing(debt, end) => match debt.answered(&result, session) {
+                Answer::GoesOn(debt) | Answer::Refused(_, debt) => Stage::Owing(debt, end),
+                Answer::Gone => Stage::Ended(end),
+            },
+            stage => match self.after(stage, ticket, request, result) {
+                Stage::Ended(end) => self.ending(end),
+                next => next,
+            },
+        };
+    }
+
+    /// Returns what follows a stage in which the participant is not leaving.
+    fn after(
+        &mut self,
+        stage: Stage,
+        ticket: Ticket,
+        request: Request,
+        result: Result<Reply<'_>, Failure>,
+    ) -> Stage {
+        match (stage, request, result) {
             (Stage::Surveying(sight), Request::Survey, Ok(Reply::Children(names))) => {
                 if self.survey_watch() != Watch::None {
                     self.watch = Some(ticket);
@@ -188,11 +198,7 @@ impl TwoPhaseCommit {
                 Stage::Doubting
             }
             (_, _, result) => Stage::Ended(CommitEnd::Failed(CommitFailure::of(&result))),
-        };
-        self.stage = match next {
-            Stage::Ended(end) => self.ending(end),
-            next => next,
-        };
+        }
     }
 
     /// Removes what it may have left, and ends then.

@@ -42,8 +42,10 @@ impl GiveBack {
                 Answer::GoesOn(Self::DeletePin)
             }
             (Self::LookAtPin | Self::DeletePin, Err(Failure::NoNode))
-            | (Self::DeleteBoth, Err(Failure::Aborted { part: 0, code: NO_NODE }))
-            | (Self::DeleteBoth, Ok(Reply::Committed(_)))
+            | (
+                Self::DeleteBoth,
+                Err(Failure::Aborted { part: 0, code: NO_NODE }) | Ok(Reply::Committed(_)),
+            )
             | (Self::DeletePin, Ok(Reply::Deleted)) => Answer::Gone,
             _ => Answer::Refused,
         }

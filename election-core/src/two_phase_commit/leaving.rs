@@ -132,9 +132,11 @@ impl Leaving {
                     _ => Answer::Gone,
                 }
             }
-            // The next participant has written to it since.
-            (LeavingStep::Delete(_), Err(Failure::BadVersion))
-            | (LeavingStep::Delete(_), Ok(Reply::Deleted) | Err(Failure::NoNode)) => Answer::Gone,
+            // By `BadVersion`: the next participant has written to it since.
+            (
+                LeavingStep::Delete(_),
+                Ok(Reply::Deleted) | Err(Failure::NoNode | Failure::BadVersion),
+            ) => Answer::Gone,
             (_, result) => {
                 Answer::Refused(CommitFailure::of(result), self.at(LeavingStep::Refused))
             }

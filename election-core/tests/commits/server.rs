@@ -213,8 +213,8 @@ fn apply(tree: &mut Tree, change: &Change, zxid: Token) -> Result<(), i32> {
         Change::Create(name, _) if tree.contains_key(name) => return Err(-110),
         Change::Create(name, _) if !name.is_empty() && !tree.contains_key("") => return Err(-101),
         Change::Create(name, owner) => {
-            let owned = owner.map(|owner| Owned::By(owner, zxid, Version::new(0)));
-            tree.insert(name.clone(), owned.unwrap_or(Owned::Persistent));
+            let znode = owner.map(|owner| Owned::By(owner, zxid, Version::new(0)));
+            tree.insert(name.clone(), znode.unwrap_or(Owned::Persistent));
         }
         Change::Check(name)
         | Change::Delete(name)

@@ -268,23 +268,7 @@ impl Tree {
                     Answer::Deleted
                 }
             },
-            Request::Claim(number, pin) => {
-                let (is_claimed, by) = (self.is_claimed(*number), self.transaction);
-                let Some(item) = self.item_mut(*number) else { return Self::abort(0, -101) };
-                if item.owner.is_some() {
-                    return Self::abort(0, -108);
-                }
-                if item.pins.iter().any(|(name, ..)| name == pin) {
-                    return Self::abort(0, -110);
-                }
-                if is_claimed {
-                    return Self::abort(1, -110);
-                }
-                item.pins.push((pin.clone(), session, by));
-                self.claims.push((*number, session, by));
-                self.count();
-                Answer::Committed
-            }
+            Request::Claim(number, pin) => self.claim(session, *number, pin),
             Request::GiveBack(number, pin) | Request::Finish(number, pin) => {
                 let finishes = matches!(request, Request::Finish(..));
                 let has_claim = self.is_claimed(*number);
@@ -320,6 +304,24 @@ impl Tree {
             | Request::LookAtPin(..)
             | Request::LookAtClaim(_) => panic!("it is a read"),
         }
+    }
+
+    fn claim(&mut self, session: SessionId, number: u32, pin: &str) -> Answer {
+        let (is_claimed, by) = (self.is_claimed(number), self.transaction);
+        let Some(item) = self.item_mut(number) else { return Self::abort(0, -101) };
+        if item.owner.is_some() {
+            return Self::abort(0, -108);
+        }
+        if item.pins.iter().any(|(name, ..)| name == pin) {
+            return Self::abort(0, -110);
+        }
+        if is_claimed {
+            return Self::abort(1, -110);
+        }
+        item.pins.push((pin.to_owned(), session, by));
+        self.claims.push((number, session, by));
+        self.count();
+        Answer::Committed
     }
 
     pub fn expire(&mut self, is_dead: impl Fn(SessionId) -> bool) {

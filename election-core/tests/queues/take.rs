@@ -42,19 +42,7 @@ impl World {
             }
             Step::Execute(i) => self.execute(i),
             Step::Advance(i) => self.advance(i),
-            Step::Hear(i) => {
-                let (ticket, answer, _) = self.clients[i].due.take().expect("a reply");
-                self.clients[i].seen = self.clients[i].applied;
-                self.answer(i, ticket, &answer);
-                let is_refused = matches!(answer, Answer::Failed(NO_AUTH | Failure::NoAuth));
-                let client = &self.clients[i];
-                if is_refused
-                    && client.taker.phase() == Phase::CleaningUp
-                    && client.request.is_some()
-                {
-                    self.fail(format!("{i}: asks at once for what was refused"));
-                }
-            }
+            Step::Hear(i) => self.hear(i),
             Step::ApplyInDoubt(i, k) => {
                 let (session, request) = self.clients[i].in_doubt.remove(k);
                 self.commit(|tree| tree.write(session, &request));
@@ -76,6 +64,29 @@ impl World {
             _ => self.act(step),
         }
         self.forget();
+    }
+
+    fn hear(&mut self, i: usize) {
+        let (ticket, answer, _) = self.clients[i].due.take().expect("a reply");
+        self.clients[i].seen = self.clients[i].applied;
+        self.answer(i, ticket, &answer);
+        let is_refused = matches!(answer, Answer::Failed(NO_AUTH | Failure::NoAuth));
+        let client = &self.clients[i];
+        if is_refused && client.taker.phase() == Phase::CleaningUp && client.request.is_some() {
+            self.fail(format!("{i}: asks at once for what was refused"));
+        }
+    }
+
+    fn put(&mut self) {
+        self.budget.puts -= 1;
+        let number = self.next;
+        self.next += 1;
+        let (version, owner, pins) = (0, None, Vec::new());
+        let item = ItemZnode { number, version, owner, pins, is_parent: false };
+        self.commit(|tree| {
+            tree.items.push(item.clone());
+            tree.count();
+        });
     }
 
     /// Takes a step of users, operators or other participants.
@@ -111,17 +122,7 @@ impl World {
                 self.step(i, |taker| owned(&taker.finish()));
             }
             Step::Again(i) => self.again(i),
-            Step::Put => {
-                self.budget.puts -= 1;
-                let number = self.next;
-                self.next += 1;
-                let (version, owner, pins) = (0, None, Vec::new());
-                let item = ItemZnode { number, version, owner, pins, is_parent: false };
-                self.commit(|tree| {
-                    tree.items.push(item.clone());
-                    tree.count();
-                });
-            }
+            Step::Put => self.put(),
             Step::Write(number) => {
                 self.budget.writes -= 1;
                 self.commit(|tree| {
