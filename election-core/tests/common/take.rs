@@ -41,7 +41,7 @@ impl World {
             Step::DeliverStraggler(i, k) => {
                 spend(&mut self.budget.stragglers);
                 let delivery = self.clients[i].stragglers.remove(k);
-                self.tell(i, |client| client.deliver(delivery));
+                self.tell(i, |client| client.deliver_straggler(delivery));
             }
             Step::Expire(i) => self.expire(i),
             Step::ExpireFormer(i) => {

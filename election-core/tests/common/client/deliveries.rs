@@ -27,6 +27,16 @@ impl Client {
         told
     }
 
+    /// Delivers a message of an earlier connection: it verifies nothing on this one.
+    pub fn deliver_straggler(&mut self, delivery: Delivery) -> Result<Option<News>, String> {
+        match delivery {
+            Delivery::Reply(ticket, Answer::Created(name, stat)) => {
+                self.reply(ticket, Ok(Reply::Created { name: &name.text(), stat }))
+            }
+            delivery => self.deliver(delivery),
+        }
+    }
+
     pub fn deliver(&mut self, delivery: Delivery) -> Result<Option<News>, String> {
         let (ticket, answer) = match delivery {
             Delivery::Changed(ticket, change) => {
