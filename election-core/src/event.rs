@@ -3,6 +3,10 @@
 use core::fmt;
 
 use crate::children::Children;
+use crate::code::{
+    BAD_ARGUMENTS, BAD_VERSION, CONNECTION_LOSS, MARSHALLING_ERROR, NO_AUTH, NO_NODE, NODE_EXISTS,
+    SESSION_EXPIRED, SESSION_MOVED, THROTTLED,
+};
 use crate::id::{SessionId, Token, Version};
 use crate::ticket::Ticket;
 
@@ -213,12 +217,12 @@ impl Failure {
     /// connection next, and the next handshake decides about the session.
     pub const fn from_code(code: i32) -> Self {
         match code {
-            -101 => Self::NoNode,
-            -110 => Self::NodeExists,
-            -103 => Self::BadVersion,
-            -102 => Self::NoAuth,
-            -127 => Self::Throttled,
-            -4 | -112 | -118 => Self::ConnectionLoss,
+            NO_NODE => Self::NoNode,
+            NODE_EXISTS => Self::NodeExists,
+            BAD_VERSION => Self::BadVersion,
+            NO_AUTH => Self::NoAuth,
+            THROTTLED => Self::Throttled,
+            CONNECTION_LOSS | SESSION_EXPIRED | SESSION_MOVED => Self::ConnectionLoss,
             code => Self::Rejected(code),
         }
     }
@@ -227,15 +231,15 @@ impl Failure {
     /// for a request that was not sent, that of bad arguments (-8).
     pub(crate) const fn code(self) -> i32 {
         match self {
-            Self::NoNode => -101,
-            Self::NodeExists => -110,
-            Self::BadVersion => -103,
-            Self::NoAuth => -102,
-            Self::Throttled => -127,
-            Self::ConnectionLoss => -4,
+            Self::NoNode => NO_NODE,
+            Self::NodeExists => NODE_EXISTS,
+            Self::BadVersion => BAD_VERSION,
+            Self::NoAuth => NO_AUTH,
+            Self::Throttled => THROTTLED,
+            Self::ConnectionLoss => CONNECTION_LOSS,
             Self::Rejected(code) | Self::Aborted { code, .. } => code,
-            Self::Unreadable => -5,
-            Self::TooLarge => -8,
+            Self::Unreadable => MARSHALLING_ERROR,
+            Self::TooLarge => BAD_ARGUMENTS,
         }
     }
 }

@@ -29,7 +29,6 @@ pub use child::{CommitChild, CommitState, SitePresence, SiteState};
 pub use task::CommitTask;
 pub use told::{CommitEnd, CommitFailure, CommitSiteNotice, Decision};
 
-use crate::code::{NO_NODE, NODE_EXISTS, NOT_EMPTY};
 use crate::command::{Command, ExpectedVersion, Op, Output, Payload, Watch, Write, Znode};
 use crate::event::{Event, Failure, Reply};
 use crate::id::NomineeId;
@@ -39,6 +38,7 @@ use crate::seen::Seen;
 use crate::ticket::Ticket;
 use course::{Next, Sight, Then};
 use leaving::{Answer, Leaving, Origin};
+use plan::is_outdated;
 use stage::{Asked, Own, Request, Stage, Told};
 use tally::Tally;
 
@@ -307,11 +307,6 @@ impl TwoPhaseCommit {
 enum Before {
     NotEnded,
     Ended,
-}
-
-/// Returns whether a transaction was refused because of a change since the list.
-const fn is_outdated(code: i32) -> bool {
-    matches!(code, NO_NODE | NODE_EXISTS | NOT_EMPTY)
 }
 
 impl Recipe for TwoPhaseCommit {

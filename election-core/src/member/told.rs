@@ -88,6 +88,12 @@ pub enum MemberFailure {
     /// A reply does not decode, or is larger than the driver keeps.
     #[error("a reply cannot be read, or is larger than this client keeps")]
     UnreadableReply,
+    /// A request was not sent, because it is longer than servers take.
+    #[error(
+        "the member's data, path and access list are longer together than servers take: shorten the \
+         data, or raise the client's limit and `jute.maxbuffer` of the servers"
+    )]
+    TooLarge,
     /// The driver answered a command with the reply to another one.
     #[error("the reply does not belong to the request")]
     UnexpectedReply,
@@ -100,7 +106,7 @@ impl MemberFailure {
             Err(Failure::NoAuth) => Self::Rejected(NO_AUTH),
             Err(Failure::Rejected(code) | Failure::Aborted { code, .. }) => Self::Rejected(*code),
             Err(Failure::Unreadable) => Self::UnreadableReply,
-            Err(failure @ Failure::TooLarge) => Self::Rejected(failure.code()),
+            Err(Failure::TooLarge) => Self::TooLarge,
             Ok(_)
             | Err(
                 Failure::NodeExists

@@ -4,9 +4,10 @@
 use thiserror::Error;
 
 use super::child::{ChildName, CommitChild, CommitState};
+use super::plan::is_outdated;
 use super::tally::Tally;
 use super::told::CommitFailure;
-use crate::code::{NO_NODE, NODE_EXISTS, NOT_EMPTY};
+use crate::code::NO_NODE;
 use crate::command::{
     Command, Create, CreateMode, Delete, ExpectedVersion, Multi, NewZnode, Op, Output, Part,
     Payload, Watch, Znode,
@@ -226,10 +227,6 @@ fn is_set(sites: &[SiteName]) -> bool {
     let mut before = sites.iter().enumerate();
     !sites.is_empty()
         && before.all(|(place, site)| !sites.iter().take(place).any(|other| other == site))
-}
-
-const fn is_outdated(code: i32) -> bool {
-    matches!(code, NO_NODE | NODE_EXISTS | NOT_EMPTY)
 }
 
 impl<S: AsRef<[SiteName]>> Recipe for TwoPhaseBegin<S> {

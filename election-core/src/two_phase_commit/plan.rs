@@ -3,6 +3,7 @@
 use heapless::Vec;
 
 use super::child::{ChildName, CommitChild};
+use crate::code::{NO_NODE, NODE_EXISTS, NOT_EMPTY};
 use crate::command::{
     Check, Create, CreateMode, Delete, ExpectedVersion, Multi, NewZnode, Part, Payload, Znode,
 };
@@ -91,4 +92,9 @@ impl Plan {
         });
         steps.chain(node)
     }
+}
+
+/// Returns whether a transaction was refused because of a change since the list.
+pub(super) const fn is_outdated(code: i32) -> bool {
+    matches!(code, NO_NODE | NODE_EXISTS | NOT_EMPTY)
 }
