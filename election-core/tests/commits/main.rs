@@ -11,6 +11,7 @@
 mod client;
 mod events;
 mod laws;
+mod offer;
 #[path = "../barriers/search.rs"]
 mod search;
 mod server;

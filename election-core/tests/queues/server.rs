@@ -79,7 +79,7 @@ pub struct Tree {
     pub items: Vec<ItemZnode>,
     /// With the transactions that created them.
     pub claims: Vec<(u32, SessionId, u32)>,
-    /// The number of the transactions from now on, where it matters which of two claims is whose.
+    /// The number of the transactions from now on. It grows where two takers claim one item in turn.
     pub transaction: u32,
 }
 
