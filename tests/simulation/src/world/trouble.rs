@@ -186,9 +186,9 @@ impl World<'_> {
     }
 
     /// Checks what a promoted nominee has waited for. If all was well with its client for a timeout before, and
-    /// since, its lease was ready: it was a check that had to be committed, after a heartbeat that may have been on
-    /// its way. However long these took, nothing else has a right to let it wait but an answer that was slower than a
-    /// lease bears, until the next one has come: nobody knows before that it was slow only once.
+    /// since, its lease was ready: the nominee waited for a check that had to be committed, after a heartbeat that may have been
+    /// on its way. However long these took, only an answer that was slower than a lease bears may let the nominee wait
+    /// longer, until the next answer: before that the session cannot know that it was slow only once.
     fn check_wait(
         &self,
         client: usize,

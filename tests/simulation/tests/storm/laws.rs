@@ -1,16 +1,18 @@
 //! The laws that must hold, whatever happens.
 
 use core::ops::AddAssign;
+mod grants;
 mod locks;
 mod operated;
 mod permits;
 mod recipes;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use election_tokio::{Leadership, NomineeId, Token};
 
+use self::grants::{Grants, Look};
 use self::locks::LockBook;
 use self::operated::OperatedBook;
 pub(crate) use self::operated::{Elected, Wish};
@@ -45,7 +47,8 @@ pub(crate) struct Laws {
 
 #[derive(Debug, Default)]
 struct Book {
-    leaders: Vec<Leader>,
+    /// By election.
+    leaders: Grants<usize, Leadership>,
     /// By election.
     last_elected: BTreeMap<usize, (NomineeId, Token)>,
     /// The ledger of each election, and of each lock, as each server shows it.
@@ -59,15 +62,6 @@ struct Book {
     recipes: RecipeBook,
     tally: Tally,
     broken: Option<String>,
-}
-
-#[derive(Debug)]
-struct Leader {
-    process: usize,
-    election: usize,
-    leadership: Weak<Leadership>,
-    /// It was not valid when it was looked at last.
-    is_over: bool,
 }
 
 /// The counts of events: a storm in which nothing happens proves nothing.
@@ -202,8 +196,7 @@ impl Laws {
         if last != Some((id, token)) {
             book.tally.elected += 1;
         }
-        let leadership = Arc::downgrade(leadership);
-        book.leaders.push(Leader { process, election, leadership, is_over: false });
+        book.leaders.push(election, process, leadership);
         drop(book);
         self.one_leader_at_most();
     }
@@ -212,20 +205,7 @@ impl Laws {
     /// begin again.
     pub(crate) fn leaders(&self) -> Vec<(usize, usize, Token)> {
         let mut book = self.book();
-        let mut leaders = Vec::new();
-        let mut risen = None;
-        book.leaders.retain_mut(|leader| {
-            let Some(leadership) = leader.leadership.upgrade() else {
-                return false;
-            };
-            if leadership.is_valid() {
-                leaders.push((leader.election, leader.process, leadership.token()));
-                risen = risen.or(leader.is_over.then_some(leader.process));
-            } else {
-                leader.is_over = true;
-            }
-            true
-        });
+        let Look { valid: mut leaders, risen } = book.leaders.look();
         leaders.sort_unstable();
         if let Some(process) = risen {
             book.broken(format!("{process} leads again by a leadership that was over"));

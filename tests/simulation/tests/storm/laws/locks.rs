@@ -1,31 +1,22 @@
 //! The laws of locks: one holder at a time, but for readers that share one.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
 use election_tokio::{LockGuard, Token};
 
 use super::Laws;
+use super::grants::{Grants, Look};
 use crate::locks::{Lock, Want};
 
 /// The knowledge of all locks.
 #[derive(Debug, Default)]
 pub(super) struct LockBook {
-    holders: Vec<Holder>,
+    holders: Grants<(Lock, Want), LockGuard>,
     /// The greatest token of each lock, by whether it is held alone.
     last: BTreeMap<(Lock, Want), Token>,
     /// How often each process has held each lock.
     held: BTreeMap<(usize, Lock), u64>,
-}
-
-#[derive(Debug)]
-struct Holder {
-    process: usize,
-    lock: Lock,
-    want: Want,
-    guard: Weak<LockGuard>,
-    /// It was not valid when it was looked at last.
-    is_over: bool,
 }
 
 impl Laws {
@@ -43,14 +34,11 @@ impl Laws {
         let greatest = book.locks.last.entry((lock, want)).or_insert(token);
         *greatest = token.max(*greatest);
         *book.locks.held.entry((process, lock)).or_default() += 1;
-        let is_shared = |other: &Holder| {
-            other.lock == lock && other.guard.upgrade().is_some_and(|guard| guard.is_valid())
-        };
-        let together = book.locks.holders.iter().any(is_shared);
+        let others = book.locks.holders.look().valid;
+        let together = others.iter().any(|((other, _), ..)| *other == lock);
         book.tally.held += 1;
         book.tally.held_together += u64::from(together);
-        let guard = Arc::downgrade(guard);
-        book.locks.holders.push(Holder { process, lock, want, guard, is_over: false });
+        book.locks.holders.push((lock, want), process, guard);
         drop(book);
         self.locks_are_held_in_turn();
     }
@@ -59,29 +47,16 @@ impl Laws {
     /// has ceased to be.
     pub(crate) fn locks_are_held_in_turn(&self) {
         let mut book = self.book();
-        let mut valid: Vec<(Lock, Want, usize)> = Vec::new();
-        let mut risen = None;
-        book.locks.holders.retain_mut(|holder| {
-            let Some(guard) = holder.guard.upgrade() else {
-                return false;
-            };
-            if guard.is_valid() {
-                valid.push((holder.lock, holder.want, holder.process));
-                risen = risen.or(holder.is_over.then_some(holder.process));
-            } else {
-                holder.is_over = true;
-            }
-            true
-        });
+        let Look { valid, risen } = book.locks.holders.look();
         if let Some(process) = risen {
             book.broken(format!("{process} holds a lock again by a guard that was over"));
         }
-        let excluded = valid.iter().enumerate().any(|(at, (lock, want, _))| {
+        let excluded = valid.iter().enumerate().any(|(at, ((lock, want), ..))| {
             let mut others = valid.iter().skip(at + 1);
-            others.any(|(other, others_want, _)| other == lock && want.excludes(*others_want))
+            others.any(|((other, others_want), ..)| other == lock && want.excludes(*others_want))
         });
         if excluded {
-            book.broken(format!("two holders: {valid:?} (lock, what for, process)"));
+            book.broken(format!("two holders: {valid:?} (lock and what for, process, token)"));
         }
     }
 

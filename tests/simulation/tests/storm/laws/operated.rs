@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
 use election_core::Format;
 use election_tokio::{Leadership, Token, Zxid};
@@ -10,6 +10,7 @@ use tokio::time::{Instant, sleep};
 use zk_embedded::{Database, Znode};
 
 use super::Laws;
+use super::grants::{Grants, Look};
 use crate::operated::{Finish, LOCK_DELAY, OPERATED};
 use crate::setting::LONGEST;
 
@@ -32,7 +33,7 @@ pub(crate) enum Wish {
 #[derive(Debug, Default)]
 pub(super) struct OperatedBook {
     wish: Wish,
-    leaders: Vec<Leader>,
+    leaders: Grants<(), Leadership>,
     /// The last transaction of any server.
     seen: Zxid,
     /// The sign that it is ended.
@@ -52,13 +53,6 @@ pub(super) struct OperatedBook {
     acknowledged_at: Option<Instant>,
     /// The processes that were told of the last end.
     told: BTreeSet<usize>,
-}
-
-#[derive(Debug)]
-struct Leader {
-    process: usize,
-    leadership: Weak<Leadership>,
-    is_over: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -109,8 +103,7 @@ impl Laws {
         }
         book.operated.heir = None;
         book.tally.operated += 1;
-        let leadership = Arc::downgrade(leadership);
-        book.operated.leaders.push(Leader { process, leadership, is_over: false });
+        book.operated.leaders.push((), process, leadership);
         drop(book);
         self.operated_by_one_at_most();
     }
@@ -118,20 +111,7 @@ impl Laws {
     /// Checks, at any moment, that one leads at most, and none that has ceased to.
     pub(crate) fn operated_by_one_at_most(&self) {
         let mut book = self.book();
-        let mut valid = Vec::new();
-        let mut risen = None;
-        book.operated.leaders.retain_mut(|leader| {
-            let Some(leadership) = leader.leadership.upgrade() else {
-                return false;
-            };
-            if leadership.is_valid() {
-                valid.push((leader.process, leadership.token()));
-                risen = risen.or(leader.is_over.then_some(leader.process));
-            } else {
-                leader.is_over = true;
-            }
-            true
-        });
+        let Look { valid, risen } = book.operated.leaders.look();
         if valid.len() > 1 {
             book.broken(format!("two lead the operated election: {valid:?} (process, token)"));
         }
@@ -142,12 +122,8 @@ impl Laws {
 
     /// Returns the one that leads it, if its leadership is valid.
     pub(crate) fn operated_leader(&self) -> Option<Elected> {
-        let book = self.book();
-        let mut leaders = book.operated.leaders.iter().rev();
-        let leads = leaders.find_map(|leader| {
-            leader.leadership.upgrade().filter(|leadership| leadership.is_valid())
-        });
-        let token = leads?.token();
+        let mut book = self.book();
+        let (.., token) = *book.operated.leaders.look().valid.last()?;
         book.operated.last.filter(|last| last.token == token)
     }
 
