@@ -109,7 +109,7 @@ fn a_chroot_that_does_not_exist_ends_it() {
 struct Terminal {
     child: Option<Child>,
     shown: Arc<Mutex<Vec<u8>>>,
-    /// Ends when everything that was written to the terminal is in `shown`, and nobody has it open.
+    /// Ends when the program has closed the terminal and all that it wrote is in `shown`.
     reader: Option<JoinHandle<()>>,
 }
 

@@ -7,10 +7,11 @@
 //!   connection in chosen ways at chosen frames.
 //! - [`raw`] is a small blocking client, written apart from this workspace's codec, so that a
 //!   mistake in the codec cannot hide itself.
+//! - [`connection`] tells that a session is over, and holds an address that no process serves.
 //! - [`certificates`] makes certificates for servers and clients that speak TLS.
 //! - [`election`] gives each test of elections a place of its own and waits for roles, [`history`]
 //!   checks that no two nominees led at once.
-//! - [`restricted`] makes a node whose owner takes rights from the clients under test.
+//! - [`restricted`] makes a node at which the clients under test lose rights, and get them back.
 //! - [`sasl`] runs servers that know users by SASL, [`identities`] finds out which identities a server
 //!   gives a client.
 //! - [`wait`] waits for a condition, within a bound, instead of sleeping.
@@ -22,6 +23,7 @@
 extern crate alloc;
 
 pub mod certificates;
+pub mod connection;
 pub mod election;
 pub mod failure;
 pub mod history;

@@ -1,4 +1,4 @@
-//! A node whose owner takes rights from the clients under test, and gives them back.
+//! A node at which the clients under test lose rights, and get them back.
 
 use core::time::Duration;
 
@@ -22,7 +22,7 @@ pub const WITHOUT_DELETIONS: Permissions = Permissions::new(
 
 const NO_AUTH: i32 = -102;
 
-/// A node whose access list its owner replaces.
+/// A node, and the client that owns it and replaces its access list.
 #[derive(Debug)]
 pub struct RestrictedNode {
     server: ServerKind,
@@ -89,8 +89,13 @@ pub async fn begin_anew(client: &Client, proxy: &Proxy) -> TestResult {
     proxy.cut();
     let answers = async || client.exists("/").await.is_ok();
     eventually_async(SOON, "it is connected again", answers).await?;
-    // The client sends its requests in order: each of these is behind one more of theirs.
-    for _ in 0..3 {
+    wait_behind(client, 3).await
+}
+
+/// Waits until a client has the answers to so many requests that one of its recipes asks for one after
+/// the other: the client sends its requests in order.
+pub async fn wait_behind(client: &Client, requests: usize) -> TestResult {
+    for _ in 0..requests {
         client.exists("/").await?;
     }
     Ok(())

@@ -4,16 +4,16 @@
 
 use core::time::Duration;
 use std::io::{self, Read as _, Write as _};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::net::{Ipv4Addr, TcpListener};
 use std::thread;
 
 use election_tokio::{
     Client, ConnectError, ConnectionState, CreateMode, ErrorKind, SessionEnd, Version,
     WhileDisconnected,
 };
-use tokio::net::TcpSocket;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
+use zk_test_kit::connection::unserved;
 use zk_test_kit::failure::{TestFailure, TestResult};
 use zk_test_kit::on_both_servers;
 use zk_test_kit::opcode::Opcode;
@@ -56,14 +56,6 @@ async fn until(
 
 async fn until_connected(client: &Client) -> Result<ConnectionState, TestFailure> {
     until(client, |state| matches!(state, ConnectionState::Connected { .. })).await
-}
-
-/// Returns an address where no process listens, as long as the socket is there.
-fn unreachable() -> io::Result<(TcpSocket, String)> {
-    let socket = TcpSocket::new_v4()?;
-    socket.bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))?;
-    let address = socket.local_addr()?.to_string();
-    Ok((socket, address))
 }
 
 /// Starts a server that accepts connections, answers with `answer`, and closes.
@@ -194,7 +186,7 @@ async fn while_disconnected_requests_fail_at_once_or_wait(server: ServerKind) ->
 async fn one_good_server_among_bad_ones_is_found(server: ServerKind) -> TestResult {
     let silent = Proxy::to(server.shared()?.addr())?;
     silent.black_hole(Directions::Both);
-    let (_held, nobody) = unreachable()?;
+    let (_held, nobody) = unserved()?;
     let servers = [
         nobody,
         pretender(b"")?,
@@ -217,7 +209,7 @@ async fn one_good_server_among_bad_ones_is_found(server: ServerKind) -> TestResu
 async fn a_connect_that_fails_names_the_server_and_the_reason(server: ServerKind) -> TestResult {
     let silent = Proxy::to(server.shared()?.addr())?;
     silent.black_hole(Directions::Both);
-    let (_held, nobody) = unreachable()?;
+    let (_held, nobody) = unserved()?;
     let cases = [
         (nobody, "refused"),
         (pretender(b"")?, "closed"),

@@ -4,11 +4,12 @@
 use core::time::Duration;
 
 use election_tokio::{
-    Acls, Client, ConnectionState, CreateMode, Error, ErrorKind, Version,
+    Acls, Client, CreateMode, Error, ErrorKind, Version,
     watch::{EventType, PersistentWatch, WatchLost, WatchMode, WatchUpdate, WatcherType},
 };
 use futures_util::StreamExt;
 use tokio::time::timeout;
+use zk_test_kit::connection::has_expired;
 use zk_test_kit::failure::{TestFailure, TestResult};
 use zk_test_kit::on_both_servers;
 use zk_test_kit::proxy::{Cut, Opcode, Proxy};
@@ -38,11 +39,6 @@ on_both_servers! {
 
 /// The timeout of a session that the test lets expire.
 const SHORT: Duration = Duration::from_secs(5);
-
-/// Also when the first attempt of the next session has failed before the test looks.
-fn has_expired(state: &ConnectionState) -> bool {
-    matches!(state, ConnectionState::Expired { .. } | ConnectionState::Connecting { .. })
-}
 
 async fn direct(server: &TestServer) -> Result<Client, TestFailure> {
     Ok(Client::builder(&server.connect_string()).connect().await?)

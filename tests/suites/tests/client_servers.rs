@@ -4,15 +4,15 @@
 
 use core::time::Duration;
 use std::io;
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::Ipv6Addr;
 use std::sync::{Arc, Mutex};
 
 use election_tokio::{
     Client, ConnectError, ConnectFailure, ConnectionState, NoMoreUpdates, NoServers, SessionId,
     source::{ConnectString, ServerAddress, ServerFile, source_fn},
 };
-use tokio::net::TcpSocket;
 use tokio::time::timeout;
+use zk_test_kit::connection::unserved;
 use zk_test_kit::failure::{TestFailure, TestResult};
 use zk_test_kit::on_both_servers;
 use zk_test_kit::proxy::Proxy;
@@ -87,14 +87,6 @@ async fn lose(client: &Client, proxy: &Proxy) -> TestResult {
     until(client, |state| matches!(state, ConnectionState::Suspended { .. }).then_some(())).await
 }
 
-/// Returns an address where no process listens, as long as the socket is there.
-fn unreachable() -> io::Result<(TcpSocket, String)> {
-    let socket = TcpSocket::new_v4()?;
-    socket.bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))?;
-    let address = socket.local_addr()?.to_string();
-    Ok((socket, address))
-}
-
 /// A server that comes back under another address is found there, and the session goes on
 /// (ZOOKEEPER-2184).
 async fn a_client_follows_its_source_to_where_the_server_has_moved(
@@ -108,7 +100,7 @@ async fn a_client_follows_its_source_to_where_the_server_has_moved(
     old.refuse();
     old.cut();
     failure(&client, |_| true).await?;
-    let (_held, nobody) = unreachable()?;
+    let (_held, nobody) = unserved()?;
     *answer.lock().unwrap() = Ok(addresses(&format!("{nobody},{}", new.connect_string())));
     assert_eq!(session(&client).await?, before);
     assert!(client.exists("/").await?.is_some());
@@ -134,7 +126,7 @@ async fn a_file_is_read_again_until_it_names_a_server_that_serves(
     fails_with("no server is known").await?;
     std::fs::write(&file, "# nobody yet\n")?;
     fails_with("names none").await?;
-    let (_held, nobody) = unreachable()?;
+    let (_held, nobody) = unserved()?;
     std::fs::write(&file, format!("{nobody} # gone\n"))?;
     fails_with("refused").await?;
     let next = folder.join("next");

@@ -9,6 +9,7 @@ use election_tokio::{
 };
 use tokio::task::JoinSet;
 use tokio::time::timeout;
+use zk_test_kit::connection::has_expired;
 use zk_test_kit::failure::{TestFailure, TestResult};
 use zk_test_kit::on_both_servers;
 use zk_test_kit::opcode::Opcode;
@@ -36,11 +37,6 @@ async fn through(proxy: &Proxy) -> Result<Client, TestFailure> {
 
 /// The timeout of a session that the test lets expire.
 const SHORT: Duration = Duration::from_secs(5);
-
-/// Also when the first attempt of the next session has failed before the test looks.
-fn has_expired(state: &ConnectionState) -> bool {
-    matches!(state, ConnectionState::Expired { .. } | ConnectionState::Connecting { .. })
-}
 
 async fn direct(server: &TestServer) -> Result<Client, TestFailure> {
     Ok(Client::builder(&server.connect_string()).connect().await?)

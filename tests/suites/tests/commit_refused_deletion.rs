@@ -1,5 +1,5 @@
-//! Sites of a two-phase commit whose deletion the server refuses for a while, since their client may
-//! not delete.
+//! Clients that may not delete for a while, with a site in a two-phase commit: the server refuses to delete the
+//! site that leaves.
 #![forbid(unsafe_code)]
 
 use election_tokio::acl::Permissions;
@@ -10,7 +10,7 @@ use zk_test_kit::on_both_servers;
 use zk_test_kit::opcode::Opcode;
 use zk_test_kit::proxy::{Cut, Proxy};
 use zk_test_kit::restricted::{
-    RestrictedNode, WITHOUT_DELETIONS, begin_anew, wait_for_refused_deletions,
+    RestrictedNode, WITHOUT_DELETIONS, begin_anew, wait_behind, wait_for_refused_deletions,
 };
 use zk_test_kit::server::ServerKind;
 use zk_test_kit::wait::SOON;
@@ -31,7 +31,7 @@ const WITHOUT_LISTS: Permissions = Permissions::new(
     Permissions::CREATE.get() | Permissions::WRITE.get() | Permissions::DELETE.get(),
 );
 
-/// A transaction of one site, whose client may not delete since it has joined.
+/// A transaction of one site, and a client that has joined for the site and may not delete since.
 struct Ground {
     node: RestrictedNode,
     coordinator: CommitCoordinator,
@@ -88,9 +88,7 @@ async fn a_site_that_joins_at_once_after_it_was_dropped_is_there(server: ServerK
         drop(site);
         site = soon("it joins again", first.two_phase_commit(TX).join("a")).await??;
         // What the dropped one has asked for is executed before that.
-        for _ in 0..4 {
-            first.exists("/").await?;
-        }
+        wait_behind(&first, 4).await?;
         let status = coordinator.status().await?;
         assert_eq!(status.gone().count(), 0, "{status}");
     }

@@ -13,14 +13,13 @@ use zk_test_kit::election::{Arena, LASTING, connect, leads, soon};
 use zk_test_kit::failure::{TestFailure, TestResult};
 use zk_test_kit::on_both_servers;
 use zk_test_kit::server::ServerKind;
+use zk_test_kit::wait::SOON;
 
 on_both_servers! {
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     an_election_at_the_chroot_itself_is_refused_and_leaves_nothing,
     the_same_znode_below_a_shorter_chroot_has_all_its_marks_beside_it;
 }
-
-const SOON: Duration = Duration::from_secs(60);
 
 /// The znodes of a tree, in their order.
 async fn tree(client: &Client) -> Result<Vec<String>, TestFailure> {

@@ -32,7 +32,8 @@ fn election(client: &Client) -> Election {
     client.election(ELECTION).format(Format::leader_election_support()).acls(Acls::creator_all())
 }
 
-/// The candidate of a create whose reply was lost has to be found: it stands before all others.
+/// The nominee has to find its candidate, although the reply to the create was lost: the candidate stands
+/// before all others.
 async fn a_create_in_doubt_is_found_below_a_candidate_that_may_not_be_read(
     server: ServerKind,
 ) -> TestResult {

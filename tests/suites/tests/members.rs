@@ -8,13 +8,13 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use election_tokio::{
-    Client, ConfigError, ConfigSet, ConfigWatch, Configured, ConnectionState, Continuity,
-    CreateIfMissing, CreateMode, GroupMember, GroupView, GroupWatch, MemberData, Membership,
-    MembershipError, MembershipState, NameOwner, RegisterError, SessionId, Version, WhenEvicted,
-    WhenTaken,
+    Client, ConfigError, ConfigSet, ConfigWatch, Configured, Continuity, CreateIfMissing,
+    CreateMode, GroupMember, GroupView, GroupWatch, MemberData, Membership, MembershipError,
+    MembershipState, NameOwner, RegisterError, SessionId, Version, WhenEvicted, WhenTaken,
 };
 use tokio::task::JoinSet;
 use tokio::time::timeout;
+use zk_test_kit::connection::has_expired;
 use zk_test_kit::election::{Arena, connect, soon};
 use zk_test_kit::failure::{TestFailure, TestResult};
 use zk_test_kit::on_both_servers;
@@ -285,9 +285,6 @@ async fn a_watched_value_survives_an_expired_session(server: ServerKind) -> Test
     proxy.cut();
     config.update(|_| "two".into()).await?;
     let mut connection = cut_off.connection_updates();
-    let has_expired = |state: &ConnectionState| {
-        matches!(state, ConnectionState::Expired { .. } | ConnectionState::Connecting { .. })
-    };
     soon("the session expires", connection.wait_for(has_expired)).await??;
     proxy.accept()?;
     assert_eq!(configured(&mut watch).await?.value().map(String::as_str), Some("two"));

@@ -1,5 +1,5 @@
-//! Claims whose deletion the server refuses for a while, since their client may not delete; and claims
-//! that others have made in their place.
+//! Takers that may not delete for a while, so that the server refuses to delete their claims; and claims
+//! that other takers have made in their place.
 #![forbid(unsafe_code)]
 
 use election_tokio::acl::Permissions;
@@ -8,7 +8,7 @@ use zk_test_kit::election::soon;
 use zk_test_kit::failure::{TestFailure, TestResult};
 use zk_test_kit::on_both_servers;
 use zk_test_kit::proxy::Proxy;
-use zk_test_kit::restricted::{RestrictedNode, WITHOUT_DELETIONS, begin_anew};
+use zk_test_kit::restricted::{RestrictedNode, WITHOUT_DELETIONS, begin_anew, wait_behind};
 use zk_test_kit::server::ServerKind;
 
 on_both_servers! {
@@ -75,8 +75,8 @@ async fn a_dropped_claim_that_may_not_be_given_back_is_given_back_once_it_may(
 ) -> TestResult {
     let Ground { node, first, claimed, proxy: _proxy } = Ground::new(server).await?;
     drop(claimed);
-    // The client sends its requests in order.
-    first.exists("/").await?;
+    // The look at the own child of the item, that at the claim, and the deletion, which is refused.
+    wait_behind(&first, 3).await?;
     goes_to_another(&node, &first).await
 }
 

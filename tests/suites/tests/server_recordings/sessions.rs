@@ -33,8 +33,9 @@ fn end_of(server: &TestServer, path: &str) -> Result<Instant, RawError> {
     Ok(Instant::now())
 }
 
-/// Checks that the server refuses a session whose znodes have gone. They go before its connections do: one that
-/// comes in between is closed with these, without an answer.
+/// Checks that the server refuses a session after it has deleted the session's znodes. The server deletes
+/// them before it closes the session's connections: a connection that comes in between is closed with
+/// these, without an answer.
 fn is_over(server: &TestServer, session: &RawSession) -> TestResult {
     let what = "the session is refused";
     Ok(eventually(SOON, what, || match RawClient::resume(server.addr(), session) {

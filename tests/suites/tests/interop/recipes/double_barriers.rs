@@ -1,6 +1,5 @@
 //! Curator's `DistributedDoubleBarrier` and kazoo's `DoubleBarrier`.
 
-use core::time::Duration;
 use std::time::Instant;
 
 use zk_test_kit::failure::TestResult;
@@ -10,7 +9,7 @@ use zk_test_kit::wait::{SOON, eventually};
 
 use super::pair::{Fate, Pair, QUIET, Side, wanted_turns};
 use crate::programs::Library;
-use crate::relay::SESSION_TIMEOUT;
+use crate::relay::lasted_a_session;
 
 const PATH: &str = "/step";
 const ENTER: &str = "double_barrier enter /step 2";
@@ -103,10 +102,6 @@ fn theirs_is_cut_off(pair: &mut Pair) -> TestResult {
     }
     pair.ours.end(leaving)?;
     is_left(pair, 0)
-}
-
-fn lasted_a_session(span: Duration) {
-    assert!(span >= SESSION_TIMEOUT / 5, "left {span:?} after the other one was killed");
 }
 
 /// Waits until there are so many znodes.
