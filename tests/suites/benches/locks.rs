@@ -2,9 +2,9 @@
 //! Curator, and the floor, in turns. `benches/README.md` says how to run it.
 #![forbid(unsafe_code)]
 
-#[path = "../tests/kazoo/environment.rs"]
+#[path = "../tests/programs/kazoo/environment.rs"]
 mod environment;
-#[path = "../tests/interop/programs.rs"]
+#[path = "../tests/programs/interop/programs.rs"]
 #[expect(dead_code, reason = "the tests use more of it")]
 mod programs;
 #[path = "elections/raw.rs"]

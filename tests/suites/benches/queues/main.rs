@@ -3,12 +3,12 @@
 //! says how to run it.
 #![forbid(unsafe_code)]
 
-#[path = "../../tests/kazoo/environment.rs"]
+#[path = "../../tests/programs/kazoo/environment.rs"]
 mod environment;
-#[path = "../../tests/interop/recipes/participant.rs"]
+#[path = "../../tests/programs/interop/recipes/participant.rs"]
 #[expect(dead_code, reason = "the tests use more of it")]
 mod participant;
-#[path = "../../tests/interop/programs.rs"]
+#[path = "../../tests/programs/interop/programs.rs"]
 #[expect(dead_code, reason = "the tests use more of it")]
 mod programs;
 #[path = "../elections/raw.rs"]

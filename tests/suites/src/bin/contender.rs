@@ -7,7 +7,7 @@
 //! join the queue, `release` lets go, `downgrade` makes a writer a reader, and `revoke` asks the holders
 //! to let go. The end of standard input ends the session and the process.
 //!
-//! Those of other libraries, which are in `tests/suites/tests/interop/peers`, take the same orders and report the
+//! Those of other libraries, which are in `tests/suites/tests/programs/interop/peers`, take the same orders and report the
 //! same.
 
 use core::future::Future;

@@ -18,7 +18,7 @@
 //! is printed with a `?` before it. `members` tells all members in alphabetical order, `NAME=DATA` of a group,
 //! the data of a party, and the names of a shallow one; `watch` gives an item for each view, without end.
 //!
-//! Those of other libraries, which are in `tests/suites/tests/interop/peers`, take the same orders.
+//! Those of other libraries, which are in `tests/suites/tests/programs/interop/peers`, take the same orders.
 
 use std::collections::HashMap;
 use std::io::{self, BufRead as _, Write as _};

@@ -1,0 +1,120 @@
+//! Leases that are ready: however old a session is, and wherever its nominee stood, the next leader
+//! is told of its promotion after a round trip.
+
+use core::time::Duration;
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Instant;
+
+use election_tokio::{Client, Nomination, Role};
+use zk_test_kit::election::{Arena, ELECTION, connect, follows, leads};
+use zk_test_kit::failure::TestResult;
+use zk_test_kit::on_both_servers;
+use zk_test_kit::proxy::{Opcode, Proxy};
+use zk_test_kit::server::ServerKind;
+
+on_both_servers! {
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    leaders_that_resign_in_turn_are_followed_at_once,
+    a_nominee_that_comes_late_leads_at_once;
+}
+
+/// A lease that is not ready takes a twelfth of this at least. That much time is left for a busy
+/// machine, beside the time for which it stands still.
+const TIMEOUT: Duration = Duration::from_secs(12);
+
+/// The time for which this machine let a thread wait that was to run.
+struct Stalls(Arc<Mutex<Watched>>);
+
+struct Watched {
+    late: Duration,
+    /// When the thread is to run next.
+    due: Instant,
+}
+
+impl Stalls {
+    /// Watches until it is dropped.
+    fn watch() -> Self {
+        const TURN: Duration = Duration::from_millis(10);
+        let watched = Watched { late: Duration::ZERO, due: Instant::now() + TURN };
+        let watched = Arc::new(Mutex::new(watched));
+        let watching = Arc::downgrade(&watched);
+        thread::spawn(move || {
+            while let Some(watched) = watching.upgrade() {
+                let mut watched = watched.lock().expect("no panic");
+                let now = Instant::now();
+                let late = now.saturating_duration_since(watched.due);
+                watched.late += late;
+                watched.due = now + TURN;
+                drop(watched);
+                thread::sleep(TURN);
+            }
+        });
+        Self(watched)
+    }
+
+    fn total(&self) -> Duration {
+        let watched = self.0.lock().expect("no panic");
+        watched.late + watched.due.elapsed()
+    }
+}
+
+/// Nine nominees, with sessions that are older than their timeout. Each is promoted by an event, and none but the
+/// second knew that it was next.
+async fn leaders_that_resign_in_turn_are_followed_at_once(server: ServerKind) -> TestResult {
+    let arena = Arena::new(server, "in-turn").await?;
+    let mut queue: Vec<(Client, Nomination)> = Vec::new();
+    for place in 0..9 {
+        let client = connect(&arena.servers(), TIMEOUT).await?;
+        let mut nomination = client.election(ELECTION).nominate()?;
+        if place == 0 {
+            leads(&mut nomination).await?;
+        } else {
+            follows(&nomination).await?;
+        }
+        queue.push((client, nomination));
+    }
+    tokio::time::sleep(TIMEOUT + TIMEOUT / 6).await;
+    let stalls = Stalls::watch();
+    let (_client, mut leader) = queue.remove(0);
+    let mut leadership = leads(&mut leader).await?;
+    let mut gone = Vec::new();
+    for (client, mut next) in queue {
+        let (stalled, resigned_at) = (stalls.total(), Instant::now());
+        leadership.resign().await?;
+        leadership = leads(&mut next).await?;
+        let took = resigned_at.elapsed();
+        let stalled = stalls.total().saturating_sub(stalled);
+        println!("followed after {took:?}, {stalled:?} of it stalled");
+        assert!(leadership.is_valid());
+        assert!(took < TIMEOUT / 12 + stalled, "{took:?}, {stalled:?}");
+        gone.push(client);
+    }
+    Ok(())
+}
+
+/// A session of any age nominates in an empty election: the lease takes one commit. Within the time that
+/// the making of the session has proved, which is committed too, that commit is not waited for.
+async fn a_nominee_that_comes_late_leads_at_once(server: ServerKind) -> TestResult {
+    let stalls = Stalls::watch();
+    for age in [TIMEOUT / 2, TIMEOUT * 3 / 2] {
+        let arena = Arena::new(server, "late").await?;
+        let proxy = Proxy::to(server.shared()?.addr())?;
+        let client = connect(&arena.servers_by(&proxy), TIMEOUT).await?;
+        tokio::time::sleep(age).await;
+        let commits = proxy.counters().requests(Opcode::MULTI);
+        let (stalled, nominated_at) = (stalls.total(), Instant::now());
+        let mut nomination = client.election(ELECTION).nominate()?;
+        let leadership = leads(&mut nomination).await?;
+        let took = nominated_at.elapsed();
+        let stalled = stalls.total().saturating_sub(stalled);
+        assert!(matches!(nomination.status().role, Role::Leading { .. }));
+        client.sync(ELECTION).await?;
+        let commits = proxy.counters().requests(Opcode::MULTI) - commits;
+        println!("leads after {took:?}, {stalled:?} of it stalled, {commits} commits");
+        assert!(leadership.is_valid());
+        assert!(took < TIMEOUT / 12 + stalled, "{took:?}, {stalled:?}");
+        assert_eq!(commits, 1);
+    }
+    Ok(())
+}
