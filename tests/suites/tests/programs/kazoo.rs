@@ -43,7 +43,8 @@ struct Scenario {
 
 impl Scenario {
     fn start(name: &str, servers: &str) -> Result<Self, TestFailure> {
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kazoo/scenarios.py");
+        let script =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/kazoo/scenarios.py");
         let mut child = Command::new(environment::python()?)
             .arg(script)
             .args([name, servers])

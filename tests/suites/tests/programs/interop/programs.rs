@@ -149,7 +149,7 @@ impl Library {
 }
 
 fn source(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/interop/peers").join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/interop/peers").join(name)
 }
 
 /// Whether it is not Debian's, but a later one.
