@@ -4,13 +4,13 @@ use std::fs;
 use std::io;
 use std::path::PathBuf;
 
+use crate::mutations::{Mutation, mutations};
 use crate::{Page, files, functions, pages_in, test_in, top};
 
 #[test]
 fn each_hazard_names_one_test_and_one_mutation() -> io::Result<()> {
     let tests = functions()?;
-    let mut mutations = Vec::new();
-    files(&top().join("tests/mutations"), "patch", &mut mutations)?;
+    let mutations = mutations("")?;
     let mut rows = 0;
     for page in pages_in("docs")? {
         let at = page.path.display();
@@ -21,7 +21,7 @@ fn each_hazard_names_one_test_and_one_mutation() -> io::Result<()> {
             };
             let (test, mutation) = (test.trim_matches('`'), mutation.trim_matches('`'));
             assert_eq!(tests.get(test), Some(&1), "{at}: tests called `{test}`");
-            let is_called_so = |path: &&PathBuf| path.file_stem().is_some_and(|it| it == mutation);
+            let is_called_so = |it: &&Mutation| it.name == mutation;
             let count = mutations.iter().filter(is_called_so).count();
             assert_eq!(count, 1, "{at}: mutations called `{mutation}`");
         }
@@ -73,8 +73,7 @@ fn each_step_of_a_path_is_there() -> io::Result<()> {
 #[test]
 fn each_check_of_the_law_is_there() -> io::Result<()> {
     let page = Page::read(PathBuf::from("ARCHITECTURE.md"))?;
-    let mut mutations = Vec::new();
-    files(&top().join("tests/mutations"), "patch", &mut mutations)?;
+    let mutations = mutations("")?;
     let mut worlds = 0;
     for cells in page.rows("a mutation that it notices") {
         let [_, file, mutation] = cells.as_slice() else {
@@ -82,7 +81,7 @@ fn each_check_of_the_law_is_there() -> io::Result<()> {
         };
         assert!(top().join(file.trim_matches('`')).is_file(), "{file}");
         let mutation = mutation.trim_matches('`');
-        let is_called_so = |path: &PathBuf| path.file_stem().is_some_and(|it| it == mutation);
+        let is_called_so = |it: &Mutation| it.name == mutation;
         assert!(mutation == "–" || mutations.iter().any(is_called_so), "{mutation}");
         worlds += 1;
     }

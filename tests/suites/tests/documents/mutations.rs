@@ -1,11 +1,13 @@
-//! The tables of mutations, and how many there are.
+//! The lists of mutations, and how many there are.
 
+use std::collections::BTreeSet;
+use std::fs;
 use std::io;
 use std::path::PathBuf;
 
 use crate::{Page, files, top};
 
-/// The folders, with what stands behind the number of each in the table of the first page.
+/// The lists, with what stands behind the number of each in the table of the first page.
 const COUNTED: [(&str, &str); 6] = [
     ("election-core", " mutations of the machines"),
     ("session", " before the session's tests"),
@@ -15,36 +17,73 @@ const COUNTED: [(&str, &str); 6] = [
     ("endurance", " before the real ensemble"),
 ];
 
-fn mutations_in(folder: &str) -> io::Result<Vec<PathBuf>> {
-    let mut mutations = Vec::new();
-    files(&top().join("tests/mutations").join(folder), "patch", &mut mutations)?;
+/// An entry of a list of mutations.
+#[derive(Debug, Default)]
+pub struct Mutation {
+    /// The list that it stands in.
+    pub at: PathBuf,
+    pub name: String,
+    pub breaks: String,
+    /// The command that is to fail.
+    pub run: String,
+    /// The files that it changes, from the top of the repository.
+    pub files: Vec<PathBuf>,
+}
+
+/// Returns the list of this name, or all.
+pub fn lists(of: &str) -> io::Result<Vec<PathBuf>> {
+    let mut lists = Vec::new();
+    files(&top().join("tests/mutations"), "txt", &mut lists)?;
+    lists.retain(|path| of.is_empty() || path.file_stem().is_some_and(|name| name == of));
+    Ok(lists)
+}
+
+/// Returns the entries of a list, or of all.
+pub fn mutations(of: &str) -> io::Result<Vec<Mutation>> {
+    let mut mutations: Vec<Mutation> = Vec::new();
+    for at in lists(of)? {
+        for line in fs::read_to_string(&at)?.lines() {
+            if let Some(name) = line.strip_prefix("== ") {
+                let name = name.to_owned();
+                mutations.push(Mutation { at: at.clone(), name, ..Mutation::default() });
+            }
+            let Some(mutation) = mutations.last_mut() else { continue };
+            if let Some(rule) = line.strip_prefix("breaks: ") {
+                rule.clone_into(&mut mutation.breaks);
+            } else if let Some(run) = line.strip_prefix("run: ") {
+                run.clone_into(&mut mutation.run);
+            } else if let Some(file) = line.strip_prefix("file: ") {
+                mutation.files.push(PathBuf::from(file));
+            }
+        }
+    }
     Ok(mutations)
 }
 
+/// Whether the old texts stand in these files is checked by `scripts/mutants --check`.
 #[test]
-fn each_mutation_has_one_row() -> io::Result<()> {
-    let page = Page::read(PathBuf::from("tests/mutations/README.md"))?;
-    let rows: Vec<&str> =
-        page.rows("caught by").filter_map(|cells| cells.first().copied()).collect();
-    let mutations = mutations_in("")?;
-    for path in &mutations {
-        let is_of_this = |row: &&&str| path.file_stem().is_some_and(|name| name == **row);
-        let count = rows.iter().filter(is_of_this).count();
-        assert_eq!(count, 1, "rows of {}", path.display());
+fn each_mutation_is_whole_and_has_a_name_of_its_own() -> io::Result<()> {
+    let mut names = BTreeSet::new();
+    for Mutation { at, name, breaks, run, files } in mutations("")? {
+        let at = format!("{}: {name}", at.display());
+        assert!(!breaks.is_empty() && run.starts_with("cargo ") && !files.is_empty(), "{at}");
+        for file in files {
+            assert!(top().join(&file).is_file(), "{at}: there is no {}", file.display());
+        }
+        assert!(names.insert(name), "{at} is there twice");
     }
-    let headings = rows.iter().filter(|row| row.starts_with("---")).count();
-    assert_eq!(rows.len() - headings, mutations.len(), "rows of mutations that are not there");
+    assert!(names.len() >= 390, "{} mutations", names.len());
     Ok(())
 }
 
 #[test]
 fn the_first_page_counts_the_mutations() -> io::Result<()> {
     let page = Page::read(PathBuf::from("README.md"))?;
-    for (folder, behind) in COUNTED {
+    for (list, behind) in COUNTED {
         let before = page.text.split_once(behind).map(|(before, _)| before);
         let digits = before.and_then(|before| before.rsplit(' ').next());
-        let count = mutations_in(folder)?.len();
-        assert_eq!(digits, Some(count.to_string().as_str()), "{folder}");
+        let count = mutations(list)?.len();
+        assert_eq!(digits, Some(count.to_string().as_str()), "{list}");
     }
     Ok(())
 }

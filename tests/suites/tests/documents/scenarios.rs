@@ -5,6 +5,7 @@ use std::fs;
 use std::io;
 use std::path::PathBuf;
 
+use crate::mutations::lists;
 use crate::{Page, pages_in, sources};
 
 /// The files that tell of tickets besides the pages of `docs/`.
@@ -38,7 +39,7 @@ fn is_ticket(word: &str) -> bool {
 /// Returns the codes in the sources and the mutations, and the file where each was first seen.
 fn used(is_wanted: fn(&str) -> bool) -> io::Result<BTreeSet<(String, PathBuf)>> {
     let mut used = BTreeSet::new();
-    for source in sources("rs")?.into_iter().chain(sources("patch")?) {
+    for source in sources("rs")?.into_iter().chain(lists("")?) {
         let text = fs::read_to_string(&source)?;
         used.extend(
             words(&text).filter(|word| is_wanted(word)).map(|it| (it.to_owned(), source.clone())),
