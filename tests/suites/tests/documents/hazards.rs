@@ -5,7 +5,7 @@ use std::io;
 use std::path::PathBuf;
 
 use crate::mutations::{Mutation, mutations};
-use crate::{Page, files, functions, pages_in, test_in, top};
+use crate::{Page, functions, pages_in, test_in, top};
 
 #[test]
 fn each_hazard_names_one_test_and_one_mutation() -> io::Result<()> {
