@@ -19,19 +19,19 @@ const COUNTED: [(&str, &str); 6] = [
 
 /// An entry of a list of mutations.
 #[derive(Debug, Default)]
-pub struct Mutation {
+pub(crate) struct Mutation {
     /// The list that it stands in.
-    pub at: PathBuf,
-    pub name: String,
-    pub breaks: String,
+    pub(crate) at: PathBuf,
+    pub(crate) name: String,
+    pub(crate) breaks: String,
     /// The command that is to fail.
-    pub run: String,
+    pub(crate) run: String,
     /// The files that it changes, from the top of the repository.
-    pub files: Vec<PathBuf>,
+    pub(crate) files: Vec<PathBuf>,
 }
 
 /// Returns the list of this name, or all.
-pub fn lists(of: &str) -> io::Result<Vec<PathBuf>> {
+pub(crate) fn lists(of: &str) -> io::Result<Vec<PathBuf>> {
     let mut lists = Vec::new();
     files(&top().join("tests/mutations"), "txt", &mut lists)?;
     lists.retain(|path| of.is_empty() || path.file_stem().is_some_and(|name| name == of));
@@ -39,7 +39,7 @@ pub fn lists(of: &str) -> io::Result<Vec<PathBuf>> {
 }
 
 /// Returns the entries of a list, or of all.
-pub fn mutations(of: &str) -> io::Result<Vec<Mutation>> {
+pub(crate) fn mutations(of: &str) -> io::Result<Vec<Mutation>> {
     let mut mutations: Vec<Mutation> = Vec::new();
     for at in lists(of)? {
         for line in fs::read_to_string(&at)?.lines() {
