@@ -13,7 +13,7 @@ use script::Script;
 
 mod script;
 
-const FRAMES: &str = "../jute/tests/golden/frames.txt";
+const FRAMES: &str = "../jute/tests/codec/golden/frames.txt";
 
 fn main() -> Result<(), Box<dyn error::Error>> {
     let text = fs::read_to_string(FRAMES)?;

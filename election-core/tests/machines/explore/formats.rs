@@ -1,0 +1,222 @@
+//! Formats with names that do not tell the own znode from others, and mixes of formats.
+
+use election_core::{Format, LockOptions, SessionId, Token, WhenBusy};
+
+use super::search::{assert_that_merging_loses_nothing, explore, explore_long};
+use crate::common::client::FOREIGN;
+use crate::common::server::{Access, Data, Kind, Name, PERSISTENT, UNTOLD, Znode};
+use crate::common::{ANY_NUMBER, Budget, World};
+use crate::explore::NO_FAULTS;
+
+const PLAIN: Format = Format::leader_election_support();
+const SESSION: Format = Format::zookeeper_write_lock();
+const LATCH: Format = Format::curator_latch();
+const LOCK: LockOptions = LockOptions::exclusive();
+const READ: LockOptions = LockOptions::read();
+
+const fn lock_in(format: Format) -> LockOptions {
+    LockOptions { format, ..LOCK }
+}
+
+/// Puts a sequential child of another format into the world.
+fn beside(kind: Kind, owner: SessionId, world: World) -> World {
+    beside_with(Access::Open, (kind, owner), world)
+}
+
+fn beside_with(access: Access, (kind, owner): (Kind, SessionId), mut world: World) -> World {
+    let client = if kind == Kind::Plain { UNTOLD } else { 9 };
+    let name = Name { sequence: 0, client, attempt: 0, kind };
+    let znode = Znode { name, owner, token: Token::new(50), version: 0, access, data: Data::Own };
+    world = world.with_znode(znode);
+    world.server.next = 1;
+    world
+}
+
+#[test]
+fn merging_loses_nothing_of_formats_without_ids() {
+    let budget = Budget { losses: 1, ..NO_FAULTS };
+    for format in [PLAIN, SESSION] {
+        let world = World::in_format(2, format, budget).lagging(2);
+        assert_that_merging_loses_nothing("2 nominees without ids", world);
+    }
+    let budget = Budget { losses: 1, expiries: 1, ..NO_FAULTS };
+    let world = beside(Kind::Plain, FOREIGN, World::in_format(2, LATCH, budget)).lagging(1);
+    assert_that_merging_loses_nothing("2 nominees beside one of another format", world);
+}
+
+#[test]
+fn two_nominees_without_ids() {
+    let budget = Budget { losses: ANY_NUMBER, expiries: 1, lapses: 1, ..NO_FAULTS };
+    for (name, format) in [("n_", PLAIN), ("x-<session>-", SESSION)] {
+        let name = format!("2 nominees in {name}, any losses, 1 expiry, 1 lapse");
+        explore(&name, World::in_format(2, format, budget).lagging(2));
+    }
+}
+
+/// Servers before 3.5 do not tell the metadata of what they create.
+#[test]
+fn two_nominees_without_ids_and_without_create2() {
+    let budget = Budget { losses: ANY_NUMBER, expiries: 1, ..NO_FAULTS };
+    let world = World::in_format(2, PLAIN, budget).without_create2().lagging(1);
+    explore("2 nominees in n_ before 3.5, any losses, 1 expiry", world);
+}
+
+#[test]
+fn three_nominees_without_ids() {
+    let budget = Budget { losses: 1, ..NO_FAULTS };
+    explore("3 nominees in n_, 1 loss", World::in_format(3, PLAIN, budget).lagging(1));
+}
+
+#[test]
+fn two_nominees_without_ids_a_withdrawal() {
+    let budget = Budget { losses: 2, expiries: 1, withdrawals: 1, ..NO_FAULTS };
+    for (name, format) in [("n_", PLAIN), ("x-<session>-", SESSION)] {
+        let name = format!("2 nominees in {name}, 2 losses, 1 expiry, 1 withdrawal");
+        explore(&name, World::in_format(2, format, budget).lagging(1));
+    }
+}
+
+/// Replies and changes of the old connection come when the new one is at work.
+#[test]
+fn two_nominees_without_ids_a_straggler() {
+    let budget = Budget { losses: 2, stragglers: 1, ..NO_FAULTS };
+    explore(
+        "2 nominees in n_, 2 losses, 1 straggler",
+        World::in_format(2, PLAIN, budget).lagging(1),
+    );
+}
+
+/// The znode of the former session is another's now, and stands until that session ends.
+#[test]
+fn two_nominees_without_ids_a_handed_out_session() {
+    let budget = Budget { losses: 1, swaps: 1, withdrawals: 1, ..NO_FAULTS };
+    for (name, format) in [("n_", PLAIN), ("x-<session>-", SESSION)] {
+        let name = format!("2 nominees in {name}, 1 loss, 1 handed out session, 1 withdrawal");
+        explore(&name, World::in_format(2, format, budget).lagging(1));
+    }
+}
+
+/// The session's znode is the nomination's; another process may have created it.
+#[test]
+fn two_nominees_without_ids_a_hand_over() {
+    let budget = Budget { losses: 1, expiries: 1, withdrawals: 1, handovers: 1, ..NO_FAULTS };
+    for (name, format) in [("n_", PLAIN), ("x-<session>-", SESSION)] {
+        let name = format!("2 nominees in {name}, 1 hand-over, 1 loss, 1 expiry, 1 withdrawal");
+        explore(&name, World::in_format(2, format, budget).lagging(1));
+    }
+}
+
+#[test]
+fn two_nominees_without_ids_an_operator() {
+    let budget = Budget { losses: 1, deletions: 1, writes: 1, bars: 1, ..NO_FAULTS };
+    let world = World::in_format(2, PLAIN, budget).lagging(1);
+    explore("2 nominees in n_, 1 loss, 1 deletion, 1 write, 1 barred", world);
+}
+
+/// A search that is refused, or not looked at.
+#[test]
+fn two_nominees_without_ids_throttled_and_refused() {
+    let budget = Budget { losses: 1, throttles: 1, refusals: 1, withdrawals: 1, ..NO_FAULTS };
+    let world = World::in_format(2, PLAIN, budget).lagging(1);
+    explore("2 nominees in n_, 1 loss, 1 throttled, 1 refused, 1 withdrawal", world);
+}
+
+/// Numbers that recur are looked for, too.
+#[test]
+fn two_nominees_without_ids_at_the_end_of_the_counter() {
+    let budget = Budget { losses: 1, ..NO_FAULTS };
+    let world = World::in_format(2, PLAIN, budget).counting_from(i32::MAX - 1).lagging(1);
+    explore("2 nominees in n_, end of the counter, 1 loss", world);
+}
+
+#[test]
+fn two_locks_without_ids() {
+    let budget = Budget { losses: 2, expiries: 1, withdrawals: 1, deadlines: 1, ..NO_FAULTS };
+    let options = [lock_in(PLAIN), lock_in(PLAIN)];
+    let world = World::locks(&options, budget).lagging(1);
+    explore("2 locks in n_, 2 losses, 1 expiry, 1 withdrawal, 1 deadline", world);
+    let budget = Budget { losses: 2, expiries: 1, withdrawals: 1, ..NO_FAULTS };
+    let tries = LockOptions { when_busy: WhenBusy::GiveUp, ..lock_in(SESSION) };
+    let world = World::locks(&[lock_in(SESSION), tries], budget).lagging(1);
+    explore("a lock in x-<session>-, one that tries, 2 losses, 1 expiry, 1 withdrawal", world);
+}
+
+/// None leads while one of another format may.
+#[test]
+fn two_nominees_beside_one_of_another_format() {
+    let budget = Budget { losses: 1, withdrawals: 1, looks: 1, ..NO_FAULTS };
+    for (name, format, kind) in
+        [("_c_<uuid>-latch-", LATCH, Kind::Plain), ("n_", PLAIN, Kind::Latch)]
+    {
+        let world = beside(kind, FOREIGN, World::in_format(2, format, budget)).lagging(1);
+        let name =
+            format!("2 nominees in {name} beside another format, 1 loss, 1 withdrawal, 1 look");
+        explore(&name, world);
+    }
+}
+
+/// A znode that goes with no session leads nothing.
+#[test]
+fn two_nominees_beside_a_persistent_child_and_one_of_another_format() {
+    let budget = Budget { losses: 1, withdrawals: 1, deletions: 1, ..NO_FAULTS };
+    let world = beside(Kind::Lock, PERSISTENT, World::in_format(2, LATCH, budget));
+    explore("2 nominees beside a persistent child, 1 loss, 1 withdrawal", world.lagging(1));
+    let budget = Budget { losses: 1, ..NO_FAULTS };
+    let world = beside(Kind::Lock, PERSISTENT, World::in_format(2, LATCH, budget));
+    let world = beside(Kind::Plain, FOREIGN, world).lagging(1);
+    explore("2 nominees beside a persistent child and another format, 1 loss", world);
+}
+
+/// ZOOKEEPER-4799: its end goes unheard, and shows at a look.
+#[test]
+fn two_nominees_beside_a_barred_one_of_another_format() {
+    let budget = Budget { losses: 1, bars: 1, ..NO_FAULTS };
+    let world = beside(Kind::Plain, FOREIGN, World::in_format(2, LATCH, budget)).lagging(1);
+    explore("2 nominees beside another format, 1 loss, 1 barred", world);
+}
+
+/// A server forbids to look at it: no nominee fails over it, with or without ids.
+#[test]
+fn two_nominees_beside_one_that_may_not_be_read() {
+    let budget = Budget { losses: 1, ..NO_FAULTS };
+    for (name, format) in [("another format", LATCH), ("n_", PLAIN)] {
+        let world = World::in_format(2, format, budget);
+        let world = beside_with(Access::Barred, (Kind::Plain, FOREIGN), world).lagging(1);
+        explore(&format!("2 nominees beside one in {name} that is barred, 1 loss"), world);
+    }
+}
+
+/// Curator's lock and its read/write lock at one node.
+#[test]
+fn locks_beside_one_of_another_format() {
+    let budget = Budget { losses: 1, expiries: 1, withdrawals: 1, ..NO_FAULTS };
+    let world = beside(Kind::Lock, FOREIGN, World::locks(&[READ, READ], budget)).lagging(1);
+    explore("2 readers beside a lock, 1 loss, 1 expiry, 1 withdrawal", world);
+    let tries = LockOptions { when_busy: WhenBusy::GiveUp, ..LOCK };
+    let world = beside(Kind::Read, FOREIGN, World::locks(&[LOCK, tries], budget)).lagging(1);
+    explore("a lock, one that tries, beside a reader, 1 loss, 1 expiry, 1 withdrawal", world);
+}
+
+#[test]
+#[ignore = "long form: run with --release"]
+fn long_three_nominees_without_ids() {
+    let budget = Budget { losses: 2, expiries: 1, withdrawals: 1, ..NO_FAULTS };
+    let world = World::in_format(3, PLAIN, budget).lagging(1);
+    explore_long("3 nominees in n_, 2 losses, 1 expiry, 1 withdrawal, lag of 1", world);
+}
+
+#[test]
+#[ignore = "long form: run with --release"]
+fn long_two_nominees_without_ids_any_faults() {
+    let budget = Budget {
+        losses: ANY_NUMBER,
+        expiries: ANY_NUMBER,
+        lapses: ANY_NUMBER,
+        withdrawals: 1,
+        ..NO_FAULTS
+    };
+    for (name, format) in [("n_", PLAIN), ("x-<session>-", SESSION)] {
+        let name = format!("2 nominees in {name}, any faults, 1 withdrawal");
+        explore_long(&name, World::in_format(2, format, budget).lagging(2));
+    }
+}

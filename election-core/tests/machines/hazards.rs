@@ -1,0 +1,44 @@
+//! Failures, and the reactions to them: a test for each hazard that is the election's own business.
+
+mod creating;
+mod formats;
+mod handing_over;
+mod leaving;
+mod link;
+mod standing;
+
+use core::time::Duration;
+
+use crate::common::server::Request;
+use crate::common::step::Step;
+use crate::common::{Budget, World};
+use election_core::{ElectionNode, NodeKind, OnLoss, Policy};
+
+const STAND_AGAIN: Policy = Policy {
+    on_loss: OnLoss::StandAgain,
+    election_node: ElectionNode::Create(NodeKind::Persistent),
+    lock_delay: Duration::ZERO,
+};
+const END: Policy = Policy {
+    on_loss: OnLoss::End,
+    election_node: ElectionNode::MustExist,
+    lock_delay: Duration::ZERO,
+};
+
+/// Makes a world with a client that lost its connection after it had sent its create.
+fn create_in_doubt() -> World {
+    let mut world = World::new(1, Budget::default());
+    world.notices(0);
+    world.take(Step::Connect(0));
+    world.take(Step::Disconnect(0));
+    assert!(world.steps().contains(&Step::DropInDoubt(0)), "the create is in doubt");
+    world
+}
+
+fn is_read(request: &Request) -> bool {
+    matches!(request, Request::Read(_))
+}
+
+fn is_list(request: &Request) -> bool {
+    matches!(request, Request::List)
+}

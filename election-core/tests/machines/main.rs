@@ -1,0 +1,28 @@
+//! The machines: each explored in small worlds, with the hazards one by one, and in long random runs.
+
+#![allow(unreachable_pub, reason = "modules of a test binary")]
+#![allow(
+    clippy::indexing_slicing,
+    clippy::match_same_arms,
+    clippy::panic,
+    clippy::std_instead_of_alloc,
+    clippy::struct_excessive_bools,
+    reason = "models for tests: they fail by panicking, and their rules are listed one by one"
+)]
+#![allow(
+    clippy::duplicate_mod,
+    reason = "one search, compiled for the `World` and `Step` of each model"
+)]
+
+mod barriers;
+mod commits;
+mod common;
+mod explore;
+mod hazards;
+mod lock_delays;
+mod members;
+mod observers;
+mod properties;
+mod queues;
+mod semaphores;
+mod values;

@@ -1,0 +1,171 @@
+//! Long random runs: of drivers that keep the contract, in worlds larger than the explorer's, and
+//! of events in any order at all.
+
+mod bench;
+
+use crate::common::client::Client;
+use crate::common::machine::News;
+use crate::common::{Budget, World};
+use bench::{Bench, any_input};
+use election_core::{
+    ElectionNode, Event, Failure, LockOptions, NodeKind, OnLoss, Policy, Recipe, WhenBusy,
+};
+use proptest::prelude::*;
+use proptest::sample::{Index, select};
+
+const BUDGET: Budget = Budget {
+    losses: 6,
+    expiries: 2,
+    swaps: 1,
+    withdrawals: 1,
+    lapses: 2,
+    deletions: 2,
+    writes: 2,
+    wipes: 1,
+    bars: 1,
+    lost_watches: 2,
+    looks: 3,
+    throttles: 2,
+    refusals: 1,
+    handovers: 1,
+    deadlines: 0,
+    downgrades: 0,
+    own_downgrades: 0,
+    requests: 0,
+    stragglers: 2,
+    ends: 2,
+    killed_operators: 1,
+    reopens: 1,
+    hand_overs: 1,
+};
+
+const WRITE: LockOptions = LockOptions::write();
+const READ: LockOptions = LockOptions::read();
+const TRY: LockOptions = LockOptions { when_busy: WhenBusy::GiveUp, ..WRITE };
+
+/// An operator neither deletes the lock's node nor hides znodes.
+const LOCK_BUDGET: Budget = Budget {
+    wipes: 0,
+    bars: 0,
+    refusals: 0,
+    handovers: 0,
+    deadlines: 1,
+    own_downgrades: 2,
+    requests: 3,
+    ends: 0,
+    killed_operators: 0,
+    reopens: 0,
+    hand_overs: 0,
+    ..BUDGET
+};
+
+fn policy() -> impl Strategy<Value = Policy> {
+    let on_loss = prop_oneof![4 => Just(OnLoss::StandAgain), 1 => Just(OnLoss::End)];
+    let election_node = prop_oneof![4 => Just(ElectionNode::Create(NodeKind::Persistent)), 1 => Just(ElectionNode::MustExist)];
+    (on_loss, election_node).prop_map(|(on_loss, election_node)| Policy {
+        on_loss,
+        election_node,
+        ..Policy::default()
+    })
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Start {
+    /// The client is not connected, and the server counts from here.
+    Fresh(i32),
+    /// One leads, two follow.
+    Settled,
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+
+    /// Every rule holds at every step; once the faults stop, a nominee leads; and no nominee
+    /// creates more znodes than it lost (Curator's latches did, each reset by the other's:
+    /// CURATOR-644).
+    #[test]
+    fn a_random_run_keeps_every_rule_and_ends_with_a_leader(
+        picks in prop::collection::vec(any::<Index>(), 0..300),
+        policy in policy(),
+        start in select(vec![Start::Fresh(0), Start::Fresh(i32::MAX - 2), Start::Settled]),
+    ) {
+        let mut world = match start {
+            Start::Fresh(next) => World::with_policy(3, BUDGET, policy).counting_from(next),
+            Start::Settled => World::settled(3, policy).facing(BUDGET),
+        };
+        comes_to_rest(&mut world, &picks)?;
+        for client in &world.clients {
+            let lost = u32::from(BUDGET.losses - world.budget.losses);
+            let wipes = u32::from(BUDGET.wipes - world.budget.wipes);
+            let throttled = u32::from(BUDGET.throttles - world.budget.throttles);
+            let allowed = client.nominee.incarnation().get() + 1 + lost + 4 * wipes + throttled;
+            prop_assert!(u32::from(client.creates) <= allowed, "{} creates", client.creates);
+        }
+    }
+
+    /// The same for contenders for a lock: some become readers, are asked to let go, or pass their deadlines.
+    #[test]
+    fn a_random_run_of_a_lock_keeps_every_rule_and_comes_to_rest(
+        picks in prop::collection::vec(any::<Index>(), 0..300),
+        options in prop::collection::vec(select(vec![WRITE, WRITE, READ, TRY]), 1..4),
+    ) {
+        let mut world = World::locks(&options, LOCK_BUDGET);
+        comes_to_rest(&mut world, &picks)?;
+        prop_assert_eq!(world.check_rest(), Ok(()));
+    }
+
+    /// Whatever comes in whatever order: no panic, at most one create outstanding, leadership only
+    /// by a verified own znode, one end, and no request without a stimulus.
+    #[test]
+    fn no_sequence_of_events_breaks_the_nominee(
+        events in prop::collection::vec(any_input(), 0..120),
+        policy in policy(),
+    ) {
+        let mut bench = Bench::new(policy);
+        for input in events {
+            bench.feed(input)?;
+        }
+    }
+}
+
+/// Takes the picked steps, and then calm ones until nothing happens any more; checks every rule at each
+/// picked step, and at rest.
+fn comes_to_rest(world: &mut World, picks: &[Index]) -> Result<(), TestCaseError> {
+    for pick in picks {
+        let steps = world.steps();
+        if steps.is_empty() {
+            break;
+        }
+        world.take(*pick.get(&steps));
+        prop_assert_eq!(world.check(), Ok(()));
+        for client in &world.clients {
+            a_lost_connection_is_the_same_however_it_is_told(client)?;
+        }
+    }
+    world.settle();
+    prop_assert_eq!(world.check(), Ok(()));
+    Ok(())
+}
+
+/// Checks that `Disconnected`, the loss of the reply, and both in either order lead to the same
+/// state.
+fn a_lost_connection_is_the_same_however_it_is_told(client: &Client) -> Result<(), TestCaseError> {
+    if !client.is_up() {
+        return Ok(());
+    }
+    let Some(ticket) = client.unanswered().find(|ticket| client.is_awaited(*ticket)) else {
+        return Ok(());
+    };
+    let loss = || Event::Reply { ticket, result: Err(Failure::ConnectionLoss) };
+    let after = |events: Vec<Event<'_>>| {
+        let mut nominee = client.nominee.clone();
+        let notices: Vec<News> =
+            events.into_iter().filter_map(|event| nominee.handle_event(event).notice).collect();
+        (nominee, notices)
+    };
+    let told = after(vec![Event::Disconnected]);
+    prop_assert_eq!(&told, &after(vec![loss()]));
+    prop_assert_eq!(&told, &after(vec![Event::Disconnected, loss()]));
+    prop_assert_eq!(&told, &after(vec![loss(), Event::Disconnected]));
+    Ok(())
+}
