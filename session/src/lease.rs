@@ -53,6 +53,8 @@ use outlook::RoundTrips;
 pub use pace::HeartbeatPace;
 pub use upkeep::LeaseUpkeep;
 
+#[cfg(test)]
+mod calls;
 mod evidence;
 mod grade;
 mod outlook;
