@@ -68,10 +68,20 @@ def solve(facts, timeout=60_000):
     return solver
 
 
-def failures(world):
+def induction(start, steps, invariant, theorem, s, n):
+    """Returns the obligations of a model of one kind of start: of `steps` from `s` to `n`."""
+    holds, later = invariant(s), And(*invariant(n).values())
+    yield Obligation("start", [start(s), Not(And(*holds.values()))])
+    yield Obligation("invariant => theorem", [*holds.values(), Not(theorem(s))])
+    for step in steps:
+        possible = [*holds.values(), *step.guard, equal(n, step.after)]
+        yield Obligation(step.name, [*possible, Not(later)], possible)
+
+
+def failures(obligations):
     """Returns the names of the obligations that z3 does not prove."""
     failed = []
-    for obligation in obligations(world):
+    for obligation in obligations:
         if solve(obligation.facts).check() != z3.unsat:
             failed.append(obligation.name)
         if obligation.possible and solve(obligation.possible).check() != z3.sat:
@@ -79,12 +89,12 @@ def failures(world):
     return failed
 
 
-def second_opinion(world):
+def second_opinion(obligations):
     """Returns the names of the obligations that cvc5 does not prove; it reads them as SMT-LIB."""
     import cvc5
 
     failed = []
-    for obligation in obligations(world):
+    for obligation in obligations:
         solver = cvc5.Solver()
         parser = cvc5.InputParser(solver)
         text = solve(obligation.facts).to_smt2()
