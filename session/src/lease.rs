@@ -232,7 +232,7 @@ impl Lease {
             self.prove(now, handshake);
         }
         self.vouch(kind);
-        self.evidence.heartbeat_answered(now, sent_at, kind, self.pace)
+        self.evidence.heartbeat_answered(sent_at, kind, self.pace)
     }
 
     /// Notes that the confirmation of a heartbeat, sent at `sent_at`, was answered at `now` with
