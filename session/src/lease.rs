@@ -53,6 +53,8 @@ use outlook::RoundTrips;
 pub use pace::HeartbeatPace;
 pub use upkeep::LeaseUpkeep;
 
+#[cfg(test)]
+mod calls;
 mod evidence;
 mod grade;
 mod outlook;
@@ -152,6 +154,9 @@ impl Lease {
 
     /// Notes that a server has accepted a handshake, whatever happens to the connection then: the
     /// server's clock for the session starts again, with a timeout that may be shorter.
+    ///
+    /// The evidence goes with the connection. It need not while handshakes touch the session at the
+    /// leader, as ZooKeeper's do: the drop guards against a server whose do not.
     pub(crate) fn accepted(&mut self, handshake: Handshake) {
         self.timeout = handshake.least_timeout;
         self.evidence = Evidence::NONE;
@@ -225,6 +230,8 @@ impl Lease {
             }
             _ => self.round_trips.note_heartbeat(round_trip),
         }
+        // A closing session does not pass a check. (Under `Quorum` any heartbeat could settle, since
+        // only a check vouches; under `Sync` it is the check that counts.)
         if kind == HeartbeatKind::Check {
             self.settle(now, sent_at);
         }
@@ -232,7 +239,7 @@ impl Lease {
             self.prove(now, handshake);
         }
         self.vouch(kind);
-        self.evidence.heartbeat_answered(now, sent_at, kind, self.pace)
+        self.evidence.heartbeat_answered(sent_at, kind, self.pace)
     }
 
     /// Notes that the confirmation of a heartbeat, sent at `sent_at`, was answered at `now` with
@@ -415,8 +422,10 @@ impl Lease {
         }
     }
 
-    /// Extends the deadline. Evidence that comes too late proves nothing, and a ping that overtook
-    /// the queue may prove more than a later answer.
+    /// Extends the deadline. A ping that overtook the queue may prove more than a later answer.
+    ///
+    /// Evidence that comes too late proves nothing. No promise rests on that: each reader of a deadline
+    /// compares it with the clock. It keeps a session from settling what has passed.
     fn prove(&mut self, now: Instant, sent_at: Instant) {
         let claimed = self.deadline_after(sent_at);
         if self.server == ServerMode::ReadOnly || claimed <= now {

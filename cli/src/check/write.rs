@@ -100,7 +100,7 @@ fn committed(client: &Client, took: Duration, clock: Clock) -> Finding {
     }
     // Answers prove the lease: with slower ones there may be none.
     if let ConnectionState::Connected { timeout, .. } = client.connection_state()
-        && took > timeout / 12
+        && took > timeout / 15
     {
         return Finding::warning(
             "write",

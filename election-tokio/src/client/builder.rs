@@ -206,8 +206,8 @@ impl ClientBuilder {
     }
 
     /// Sets how often the client proves its lease (default: every third of the session timeout). At
-    /// twice the pace and twice the requests, answers may take a twelfth of the session timeout
-    /// instead of a 22nd.
+    /// twice the pace and twice the requests, answers may take a 15th of the session timeout
+    /// instead of a 30th.
     pub fn heartbeat_pace(mut self, pace: HeartbeatPace) -> Self {
         self.session.pace = pace;
         self

@@ -139,7 +139,7 @@ async fn who_is_promoted_over_a_slow_link_is_told_what_it_waits_for() {
     let (round_trip, counted, longest) = awaits(&told.role).expect("it awaits the lease");
     assert!((slow..slow * 2).contains(&round_trip), "{round_trip:?}");
     assert_eq!(counted, timeout);
-    assert!((timeout / 30..timeout / 15).contains(&longest), "{longest:?}");
+    assert!(longest == timeout / 30, "{longest:?}");
 
     let elected = tokio::time::timeout(timeout * 20, nomination.elected()).await;
     assert!(elected.is_err(), "no lease would last");
@@ -157,14 +157,14 @@ async fn who_is_promoted_over_a_slow_link_is_told_what_it_waits_for() {
 #[tokio::test(start_paused = true)]
 async fn a_leadership_is_announced_where_it_lasts_and_only_there() {
     let timeout = Duration::from_secs(6);
-    for part in 15..30 {
+    for part in 20..40 {
         let server = Server::new();
         server.state().latency = timeout / part;
         let client = server.builder().session_timeout(timeout).connect().await.unwrap();
         let election = client.election(ELECTION).on_loss(OnLoss::End);
         let mut nomination = election.nominate().unwrap();
         let elected = tokio::time::timeout(timeout * 5, nomination.elected()).await;
-        assert_eq!(elected.is_ok(), part >= 22, "a round trip of a {part}th");
+        assert_eq!(elected.is_ok(), part > 30, "a round trip of a {part}th");
         if let Ok(leadership) = elected {
             let lost = tokio::time::timeout(timeout * 50, leadership.unwrap().lost()).await;
             assert!(lost.is_err(), "{lost:?} with a round trip of a {part}th");

@@ -5,6 +5,11 @@ use core::time::Duration;
 use super::pace::HeartbeatPace;
 use crate::time::Instant;
 
+/// The part of the timeout that passes between the answer to a confirmation and the heartbeat that
+/// shows that the pair was handed over. It assumes that a leader that serves has sent a ping within
+/// that time.
+const RIPENING_PART: u32 = 3;
+
 /// The evidence from the heartbeats of the present connection. A connection has one leader behind
 /// it: a server that changes its leader drops its clients.
 ///
@@ -15,11 +20,11 @@ use crate::time::Instant;
 ///    touch the session at the server. One touch of the pair may get lost: the server enters it
 ///    into a table that another of its threads takes away at that moment (`LearnerSessionTracker`).
 ///    The pair counts from the sending of *e*, which is before both touches.
-/// 2. Another heartbeat *k* is sent a third of the timeout after the answer to *e*, and at least a
-///    quarter after the confirmation's answer: half a tick, with a timeout of two ticks. The leader
-///    answers *k* in order behind its pings. So before *k* is answered, the server has answered a
-///    ping with what is left of the pair. (The third is the later of the two while round trips stay
-///    below a twelfth of the timeout, and a lease that goes on needs them shorter.)
+/// 2. Another heartbeat *k* is sent a third of the timeout after the confirmation's answer. While
+///    the leader serves it sends its pings closer together than that, by the client's clock: half a
+///    tick is a quarter of a timeout of two ticks, and the rest is for clocks that differ by the
+///    margin and for pings that come late. It answers *k* in order behind its pings. So before *k*
+///    is answered, the server has answered a ping with what is left of the pair.
 /// 3. The leader also answers the confirmation of *k*, which is sent after *k*'s answer. Messages
 ///    from the server arrive in order, so the touch of the pair has arrived.
 ///
@@ -54,7 +59,6 @@ struct Pair {
 #[derive(Clone, Copy, Debug)]
 struct Unconfirmed {
     sent_at: Instant,
-    answered_at: Instant,
     kind: HeartbeatKind,
     /// When the pair was sent that the server has handed over.
     handed_over: Option<Instant>,
@@ -102,7 +106,6 @@ impl Evidence {
     /// when one was due.
     pub(super) fn heartbeat_answered(
         &mut self,
-        now: Instant,
         sent_at: Instant,
         kind: HeartbeatKind,
         pace: HeartbeatPace,
@@ -111,16 +114,16 @@ impl Evidence {
             return Followup::Nothing;
         }
         let handed_over = self.pairs.handed_over(sent_at);
-        self.unconfirmed = Some(Unconfirmed { sent_at, answered_at: now, kind, handed_over });
+        self.unconfirmed = Some(Unconfirmed { sent_at, kind, handed_over });
         Followup::Confirm
     }
 
     /// Notes that the confirmation was answered with success, and returns when the touches were
     /// sent that have arrived at the leader.
     pub(super) fn confirmed(&mut self, now: Instant, timeout: Duration) -> Option<Confirmed> {
-        let Unconfirmed { sent_at, answered_at, kind, handed_over } = self.unconfirmed.take()?;
-        let ripe_at = (answered_at + timeout / 3).max(now + timeout / 4);
-        self.pairs = self.pairs.after(handed_over).followed_by(Pair { sent_at, ripe_at });
+        let Unconfirmed { sent_at, kind, handed_over } = self.unconfirmed.take()?;
+        let pair = Pair { sent_at, ripe_at: now + timeout / RIPENING_PART };
+        self.pairs = self.pairs.after(handed_over).followed_by(pair);
         Some(Confirmed { kind, handed_over })
     }
 

@@ -7,15 +7,19 @@ use core::time::Duration;
 ///
 /// Every grade holds under these conditions; each variant says what it survives beyond them.
 ///
-/// - The clocks of the client and of the servers run at rates within the [`LeaseMargin`], and the
-///   client's goes on while its machine sleeps.
+/// - The rates of the client's clock and of a server's differ by less than the [`LeaseMargin`],
+///   relative to each other: at a margin of a tenth either may be off by 5.26 %. The client's clock
+///   goes on while its machine sleeps.
 /// - The least timeout that was ever granted to the session is two ticks of the ensemble's leader
-///   or more; three behind an observer that follows an `ObserverMaster` (ZooKeeper 3.6 and later).
-///   So `minSessionTimeout` is not set below that: by default it is two ticks.
-/// - All members have the same bounds for session timeouts, and they are not lowered while sessions
-///   live. (The lease counts with the least timeout that *this* client was granted.)
-/// - ZooKeeper's leader does not stall in such a way that it serves requests, but sends no pings to
-///   its followers meanwhile.
+///   or more. So `minSessionTimeout` is not set below that: by default it is two ticks.
+/// - The session's server follows the leader itself: it is no observer that follows an
+///   `ObserverMaster` (ZooKeeper 3.6 and later). What that one hands on takes two steps: requests
+///   may overtake it, and two touches of the session become one that may get lost.
+/// - All members have the same bounds for session timeouts, and keep them while sessions live,
+///   unless the old and the new ones allow what sessions ask for. (The lease counts with the least
+///   timeout that *this* client was granted, and the answer that grants a lesser one may be lost.)
+/// - ZooKeeper's leader does not serve requests for a third of the timeout, by the client's clock, in
+///   which it sends no pings to its followers. (By default it sends one each half tick.)
 /// - The leader works off the sessions that expire together in less than a twelfth of the timeout.
 /// - No administrator restores a snapshot (ZooKeeper 3.9) under running sessions.
 /// - No other process takes the session over: its id is no secret, and its password follows from

@@ -39,9 +39,9 @@ pub enum LeaseOutlook {
         /// The timeout that the lease counts with: the least that was ever granted to the session.
         timeout: Duration,
         /// Round trips have to be shorter than this. It follows from the grade, the margin, the
-        /// pace of heartbeats and the timeout. With a margin of a tenth it is between a 22nd and a
-        /// 21st part of the timeout; of pace [`Sixths`](crate::HeartbeatPace::Sixths), between a
-        /// 12th and an 11th; under [`LeaseGrade::Contact`], a bit less than a fifth.
+        /// pace of heartbeats and the timeout. With a margin of a tenth it is a 30th part of the
+        /// timeout; of pace [`Sixths`](crate::HeartbeatPace::Sixths), a 15th; under
+        /// [`LeaseGrade::Contact`], a bit less than a fifth.
         longest: Duration,
     },
 }
@@ -106,11 +106,10 @@ pub(super) fn reserve(timeout: Duration, round_trip: Duration) -> Duration {
 /// short they are.
 ///
 /// Heartbeats are sent at intervals *i*. Of pace [`Thirds`](HeartbeatPace::Thirds), each proves the
-/// one before it, a round trip *r* and a third of the timeout after it was sent, and the next proof
-/// comes with the next one: with the rest *m* that the margin leaves, 2 *i* + reserve < *m T*, where
-/// *i* = *T*/3 + *r*. Of pace [`Sixths`](HeartbeatPace::Sixths), each proves the last but one:
-/// 3 *i* + reserve < *m T*, where *i* is half of that, or of *T*/4 + 2 *r* where that is more: the
-/// confirmation's answer counts, too. With pings, of which one is enough,
+/// one before it, two round trips *r* and a third of the timeout after it was sent, and the next
+/// proof comes with the next one: with the rest *m* that the margin leaves, 2 *i* + reserve < *m T*,
+/// where *i* = *T*/3 + 2 *r*. Of pace [`Sixths`](HeartbeatPace::Sixths), each proves the last but
+/// one: 3 *i* + reserve < *m T*, where *i* is half of that. With pings, of which one is enough,
 /// *T*/3 + reserve < *m T*.
 pub(super) fn longest(
     grade: LeaseGrade,
@@ -126,14 +125,13 @@ pub(super) fn longest(
         }
         (LeaseGrade::Sync | LeaseGrade::Quorum, HeartbeatPace::Thirds) => {
             let spare = (3 * rest).checked_sub(200)?;
-            let with_a_tenth = timeout * spare.checked_sub(30)? / 600;
-            Some(with_a_tenth.min(timeout * spare / 1500))
+            let with_a_tenth = timeout * spare.checked_sub(30)? / 1200;
+            Some(with_a_tenth.min(timeout * spare / 2100))
         }
         (LeaseGrade::Sync | LeaseGrade::Quorum, HeartbeatPace::Sixths) => {
             let spare = (2 * rest).checked_sub(100)?;
-            let with_a_tenth = timeout * spare.checked_sub(20)? / 300;
-            let with_late_confirmations = timeout * (8 * rest).checked_sub(300)? / 4800;
-            Some(with_a_tenth.min(timeout * spare / 900).min(with_late_confirmations))
+            let with_a_tenth = timeout * spare.checked_sub(20)? / 600;
+            Some(with_a_tenth.min(timeout * spare / 1200))
         }
     }
 }

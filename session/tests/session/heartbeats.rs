@@ -85,7 +85,7 @@ fn two_confirmed_heartbeats_prove_the_first() {
     answer(&mut lab, &paired);
     assert_eq!(lab.session.lease_deadline(), Some(after(5400)), "the server may keep it to itself");
 
-    lab.pass(INTERVAL - 30);
+    lab.pass(INTERVAL);
     lab.sleep(40);
     let second = heartbeat(&mut lab);
     answer(&mut lab, &second);
@@ -111,10 +111,11 @@ fn a_heartbeat_without_its_confirmation_is_no_evidence() {
     assert_eq!(lab.session.lease_deadline(), Some(after(5400)), "there was no pair before");
 }
 
-/// Half a tick passes between the pair and what shows that it was handed over, however late the
-/// confirmation is answered.
+/// A third of the timeout passes between the pair and what shows that it was handed over, however late
+/// the confirmation is answered: the leader's pings may be half a tick and more apart, and the touch
+/// of the heartbeat itself may be lost.
 #[test]
-fn the_next_heartbeat_comes_a_quarter_of_the_timeout_after_a_late_confirmation() {
+fn the_next_heartbeat_comes_a_third_of_the_timeout_after_a_late_confirmation() {
     let mut lab = Lab::connected_with(quorum);
     start(&mut lab);
     let first = heartbeat(&mut lab);
@@ -122,7 +123,7 @@ fn the_next_heartbeat_comes_a_quarter_of_the_timeout_after_a_late_confirmation()
     let paired = confirmation(&mut lab);
     lab.sleep(800);
     answer(&mut lab, &paired);
-    lab.pass(1499);
+    lab.pass(INTERVAL - 1);
     assert_eq!(lab.sent(), []);
     lab.pass(1);
     heartbeat(&mut lab);

@@ -57,6 +57,9 @@ pub struct TouchLoss {
     pub per_mille: u16,
     /// How recent is recent enough.
     pub within: Duration,
+    /// The time after a loss in which no other is. The race is so short that no two come together,
+    /// and a lease withstands the loss of one touch of two.
+    pub apart: Duration,
 }
 
 /// Whether members that have no leader serve reads.

@@ -51,8 +51,8 @@ pub enum What {
     HandOver(Who, Duration),
     /// A server has too much to do, and refuses all requests unread but pings.
     Throttle(Whom),
-    /// The operator lets servers grant longer session timeouts, and restarts them one by one, within
-    /// this time.
+    /// The operator stops all servers, lets them grant longer session timeouts, and starts them one by
+    /// one, within this time.
     RaiseBounds(Duration),
     /// A server takes no new connections.
     Refuse(Whom),

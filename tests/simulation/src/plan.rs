@@ -237,7 +237,8 @@ impl Plan {
         }
         if rng.u8(0..4) == 0 {
             let within = Duration::from_millis(rng.u64(1..100));
-            self.touch_loss = TouchLoss { per_mille: rng.u16(1..=1_000), within };
+            self.touch_loss =
+                TouchLoss { per_mille: rng.u16(1..=1_000), within, ..TouchLoss::default() };
         }
     }
 
@@ -275,12 +276,12 @@ impl Plan {
     /// Whether every client's lease can be proved in time: round trips are short enough, and
     /// processes come soon enough.
     pub(super) fn is_prompt(&self) -> bool {
-        self.latency * 2 + self.lateness < self.shortest() / 24
+        self.latency * 2 + self.lateness < self.shortest() / 34
     }
 
     /// Whether that is so even if a heartbeat is refused once and sent again.
     pub(super) fn is_near(&self) -> bool {
-        self.latency * 2 + self.lateness < self.shortest() / 40
+        self.latency * 2 + self.lateness < self.shortest() / 56
     }
 
     /// Returns the least that a server grants to a client.

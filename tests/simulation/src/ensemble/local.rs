@@ -25,6 +25,8 @@ pub(super) struct Local {
     pub(super) read_only_mode: ReadOnlyMode,
     /// The moment at which a client was last heard.
     pub(super) heard_at: Instant,
+    /// The moment at which a touch was last lost.
+    lost_at: Option<Instant>,
     outbox: VecDeque<PeerOutput>,
     links: u64,
 }
@@ -46,6 +48,7 @@ impl Local {
             touch_loss: TouchLoss::default(),
             read_only_mode: ReadOnlyMode::default(),
             heard_at: Instant::ORIGIN,
+            lost_at: None,
             random: fastrand::Rng::with_seed(seed ^ u64::from(id.0)),
             outbox: VecDeque::new(),
             links: 0,
@@ -114,9 +117,14 @@ impl Local {
 
     /// Swaps the touch table, and perhaps loses the entry that was made last.
     pub(super) fn take_touched(&mut self, now: Instant) -> Vec<(SessionId, Duration)> {
-        let TouchLoss { per_mille, within } = self.touch_loss;
-        if per_mille > 0 && self.heard_at + within >= now && self.random.u16(0..1000) < per_mille {
-            self.replica.lose_last_touch();
+        let TouchLoss { per_mille, within, apart } = self.touch_loss;
+        if per_mille > 0
+            && self.heard_at + within >= now
+            && self.lost_at.is_none_or(|lost_at| lost_at + apart <= now)
+            && self.random.u16(0..1000) < per_mille
+            && self.replica.lose_last_touch().is_some()
+        {
+            self.lost_at = Some(now);
         }
         core::iter::from_fn(|| self.replica.poll_touched()).collect()
     }

@@ -289,11 +289,11 @@ impl Process {
     ///
     /// Two heartbeats and a proof have to come within the nine tenths of the timeout that a lease has
     /// (`LeaseOutlook::RoundTripTooLong`), each as late as that, and with a reserve of a tenth, or of three
-    /// round trips. Round trips of a thirtieth leave the time for that; at twice the pace, of a fifteenth.
+    /// round trips. Round trips of a 45th leave the time for that; at twice the pace, of a 23rd.
     pub(super) fn terms(&self, lateness: Duration) -> Terms {
         let part = match self.settings.heartbeats {
-            HeartbeatPace::Sixths => 15,
-            _ => 30,
+            HeartbeatPace::Sixths => 23,
+            _ => 45,
         };
         // By the slowest clock.
         let interval = self.timeout() * 1_000_000 / (3 * (1_000_000 - Clock::MAX_DRIFT));

@@ -14,14 +14,15 @@ use crate::server::{Host, Server};
 const RAISED: u32 = 20;
 
 impl World<'_> {
-    /// Restarts the members one by one within this time, each with a higher bound on session
-    /// timeouts.
+    /// Stops all members, and starts them one by one within this time, with a higher bound on session
+    /// timeouts. Members with different bounds would break the contract of the lease: clients ask for
+    /// more than the old bound.
     pub(super) fn raise_bounds(&mut self, within: Duration) {
         let members = u32::try_from(self.hosts.len()).unwrap_or(1).max(1);
         let turn = within / members;
         for (node, number) in (0..self.hosts.len()).map(NodeId).zip(0..) {
             let at = self.now + turn * number;
-            self.agenda.add(at, Event::Reconfigure(node));
+            self.agenda.add(self.now, Event::Reconfigure(node));
             self.agenda.add(at + turn / 2, Event::Restart(node));
         }
     }

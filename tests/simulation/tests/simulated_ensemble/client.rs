@@ -23,6 +23,7 @@ pub(crate) struct ClientId(pub(crate) usize);
 pub(crate) struct Client {
     /// The timeout that it asks for, in milliseconds.
     timeout: i32,
+    reader: Reader,
     transport: Transport,
     received: BytesMut,
     granted: Option<Granted>,
@@ -33,6 +34,15 @@ pub(crate) struct Client {
     last_zxid: Zxid,
     /// How often a session was refused.
     pub(crate) refusals: usize,
+}
+
+/// The reader of what members send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reader {
+    /// The client itself.
+    Client,
+    /// A session outside of the network, which also writes.
+    Session,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,9 +74,20 @@ impl Reply {
 }
 
 impl Client {
+    /// Makes a client that asks for this timeout, in milliseconds.
     pub(crate) fn new(timeout: i32) -> Self {
+        Self::read_by(Reader::Client, timeout)
+    }
+
+    /// Makes the transport of a session.
+    pub(crate) fn transport() -> Self {
+        Self::read_by(Reader::Session, 0)
+    }
+
+    fn read_by(reader: Reader, timeout: i32) -> Self {
         Self {
             timeout,
+            reader,
             transport: Transport::Closed,
             received: BytesMut::new(),
             granted: None,
@@ -108,10 +129,16 @@ impl Client {
         self.transport == Transport::Open(member, connection)
     }
 
-    pub(crate) fn connect(&mut self, member: &mut Member, now: Instant) {
+    /// Opens a connection, on which nothing is sent yet.
+    pub(crate) fn open(&mut self, member: &mut Member, now: Instant) -> ConnectionId {
         let peer = "127.0.0.1:4000".parse().expect("an address");
         let connection = member.open(now, peer).expect("below the limits");
         self.transport = Transport::Open(member.id(), connection);
+        connection
+    }
+
+    pub(crate) fn connect(&mut self, member: &mut Member, now: Instant) {
+        let connection = self.open(member, now);
         let (session_id, password) = self
             .granted
             .as_ref()
@@ -139,7 +166,9 @@ impl Client {
             let before = self.received.len();
             let transmit = member.poll_transmit(now, connection, &mut self.received);
             let is_drained = self.received.len() == before;
-            self.read();
+            if self.reader == Reader::Client {
+                self.read();
+            }
             if transmit == Transmit::Close {
                 member.close(connection);
                 self.lose_connection();
@@ -147,6 +176,11 @@ impl Client {
                 break;
             }
         }
+    }
+
+    /// Takes the bytes that were received for a session.
+    pub(crate) fn take_received(&mut self) -> BytesMut {
+        self.received.split()
     }
 
     fn read(&mut self) {

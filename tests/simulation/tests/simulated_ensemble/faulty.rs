@@ -27,7 +27,8 @@ fn a_follower_may_lose_the_touch_before_a_swap() {
         let follower = follower_of(&network, leader);
         let client = network.established_for(follower, 3);
         let session = network[client].session().expect("a session");
-        network.with(follower, |member, _| member.set_touch_loss(TouchLoss { per_mille, within }));
+        let loss = TouchLoss { per_mille, within, ..TouchLoss::default() };
+        network.with(follower, |member, _| member.set_touch_loss(loss));
         for _ in 0..12 {
             network.pass(TICK / 2);
             network.ping(client);

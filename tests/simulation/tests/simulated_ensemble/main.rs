@@ -7,6 +7,8 @@ mod client;
 mod faults;
 mod faulty;
 mod healthy;
+mod leased;
+mod leases;
 mod network;
 mod partitions;
 mod sessions;

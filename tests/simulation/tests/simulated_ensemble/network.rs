@@ -2,6 +2,7 @@
 
 mod breakage;
 
+use core::ops::RangeInclusive;
 use core::time::Duration;
 use std::collections::BTreeMap;
 
@@ -82,7 +83,12 @@ impl Network {
 
     /// Makes an ensemble with clocks that are off by up to five in a hundred.
     pub(crate) fn with_bad_clocks(size: u8, seed: u64) -> Self {
-        Self::build(&config(size), seed, |random| random.u64(950..=1050))
+        Self::with_rates(size, seed, 950..=1050)
+    }
+
+    /// Makes an ensemble with clocks whose rates are among these, in thousandths of the true one.
+    pub(crate) fn with_rates(size: u8, seed: u64, rates: RangeInclusive<u64>) -> Self {
+        Self::build(&config(size), seed, |random| random.u64(rates.clone()))
     }
 
     fn build(config: &EnsembleConfig, seed: u64, rate: impl Fn(&mut fastrand::Rng) -> u64) -> Self {
@@ -206,7 +212,11 @@ impl Network {
         while self.step(end) {}
     }
 
-    /// Does the next thing that happens before `end`; `false` once it is reached.
+    /// Does the next thing that happens before `end`; `false` once that time has come.
+    pub(crate) fn step_until(&mut self, end: Duration) -> bool {
+        self.step(micros(end))
+    }
+
     fn step(&mut self, end: Micros) -> bool {
         let is_awake = |id: MemberId| self.servers[&id].state != State::Paused;
         let arrival = self.wires.next_arrival(is_awake);
@@ -287,6 +297,16 @@ impl Network {
     pub(crate) fn client(&mut self, ticks: u32) -> ClientId {
         let timeout = i32::try_from((TICK * ticks).as_millis()).expect("not that long");
         self.clients.push(Client::new(timeout));
+        ClientId(self.clients.len() - 1)
+    }
+
+    /// Opens the transport of a session to this member.
+    pub(crate) fn transport(&mut self, member: MemberId) -> ClientId {
+        let mut client = Client::transport();
+        let server = self.servers.get_mut(&member).expect("a member");
+        client.open(&mut server.member, server.clock.read(self.now));
+        self.clients.push(client);
+        self.flush(member);
         ClientId(self.clients.len() - 1)
     }
 

@@ -43,7 +43,11 @@ impl Setting {
             _ => ExpiryPace::default(),
         };
         let touch_loss = match rng.u8(..8) {
-            0 => TouchLoss { per_mille: rng.u16(..300), within: Duration::from_millis(5) },
+            0 => TouchLoss {
+                per_mille: rng.u16(..300),
+                within: Duration::from_millis(5),
+                ..TouchLoss::default()
+            },
             _ => TouchLoss::default(),
         };
         let timeouts = if rng.bool() { Timeouts::Same } else { Timeouts::Mixed };

@@ -12,7 +12,7 @@ const REPOSITORY: &str = "https://github.com/zk-election/zk-election/";
 /// Returns all pages that are written by hand.
 pub(crate) fn pages() -> io::Result<Vec<Page>> {
     let mut pages = pages_in("docs")?;
-    for folder in PACKAGES.into_iter().chain(["fuzz"]) {
+    for folder in PACKAGES.into_iter().chain(["fuzz", "proof"]) {
         pages.extend(pages_in(folder)?);
     }
     for entry in fs::read_dir(top())? {
