@@ -137,4 +137,15 @@ mod tests {
         let expires = fast.when(timeout);
         assert!(lapses < expires, "{lapses} {expires}");
     }
+
+    /// The margin is for rates relative to each other.
+    #[test]
+    fn clocks_that_are_off_by_the_margin_each_are_too_far_apart() {
+        let timeout = Duration::from_secs(10);
+        for (drift, holds) in [(52_631, true), (52_700, false), (100_000, false)] {
+            let slow = Clock { at_origin: 0, rate: TRUE_RATE - drift };
+            let fast = Clock { at_origin: 0, rate: TRUE_RATE + drift };
+            assert_eq!(slow.when(timeout * 9 / 10) <= fast.when(timeout), holds, "{drift}");
+        }
+    }
 }

@@ -5,7 +5,7 @@ use core::time::Duration;
 use std::collections::VecDeque;
 
 use bytes::BytesMut;
-use zk_session::{Config, HeartbeatPace, Instant, LeaseGrade, LeaseUpkeep, Session};
+use zk_session::{Config, Instant, LeaseUpkeep, Session, TransportCommand};
 use zk_simulation::ensemble::MemberId;
 
 use crate::client::ClientId;
@@ -30,14 +30,15 @@ struct Way {
 }
 
 impl Leased {
-    /// Connects a session that asks for two ticks, and keeps its lease in force.
+    /// Connects a session that asks for two ticks, unless `set` says otherwise, and keeps its lease in
+    /// force.
     pub(crate) fn connect(
         network: &mut Network,
         member: MemberId,
         seed: u64,
-        kind: (LeaseGrade, HeartbeatPace),
+        set: impl FnOnce(&mut Config),
     ) -> Self {
-        let mut leased = Self::idle(network, member, seed, kind);
+        let mut leased = Self::idle(network, member, seed, set);
         leased.keep(network);
         leased
     }
@@ -47,12 +48,11 @@ impl Leased {
         network: &mut Network,
         member: MemberId,
         seed: u64,
-        (grade, pace): (LeaseGrade, HeartbeatPace),
+        set: impl FnOnce(&mut Config),
     ) -> Self {
         let mut config = Config::new(NonZeroUsize::MIN);
         config.session_timeout = TIMEOUT;
-        config.grade = grade;
-        config.pace = pace;
+        set(&mut config);
         let now = Instant::since_origin(network.now());
         let mut session = Session::new(config, seed, now);
         session.handle_timeout(now);
@@ -70,8 +70,25 @@ impl Leased {
         self.transmit(network);
     }
 
+    /// Connects to another member, and sends its handshake.
+    pub(crate) fn connect_to(&mut self, network: &mut Network, member: MemberId) {
+        network.disconnect(self.transport);
+        (self.up, self.down) = (Way::default(), Way::default());
+        self.session.handle_closed(Instant::since_origin(network.now()));
+        while !matches!(self.session.poll_transport(), Some(TransportCommand::Connect(_))) {
+            let due = self.session.poll_timeout().expect("it wants to connect");
+            let wait = whole_micros(due.elapsed()).saturating_sub(network.now());
+            network.pass(wait);
+            self.session.handle_timeout(Instant::since_origin(network.now()));
+        }
+        self.transport = network.transport(member);
+        self.session.handle_opened(Instant::since_origin(network.now()));
+        self.transmit(network);
+        self.take_in(network);
+    }
+
     /// Ends the process: nothing is sent any more.
-    pub(crate) fn leave(self, network: &mut Network) {
+    pub(crate) fn leave(&self, network: &mut Network) {
         network.disconnect(self.transport);
     }
 

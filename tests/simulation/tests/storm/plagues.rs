@@ -93,7 +93,7 @@ impl Storm {
     fn crash(&mut self, place: usize) {
         let time = self.millis(50..3000);
         let servers = self.servers.clone();
-        self.healers.spawn(async move { start_again(&servers, place, time, None).await });
+        self.healers.spawn(async move { start_again(&servers, place, time).await });
     }
 
     fn pause(&mut self, place: usize) {
@@ -179,12 +179,9 @@ fn both_ways(one: usize, other: usize) -> Vec<Line> {
 }
 
 /// Spares a server that something else has befallen.
-async fn start_again(servers: &Servers, place: usize, time: Duration, longest: Option<Duration>) {
+async fn start_again(servers: &Servers, place: usize, time: Duration) {
     if servers.turn(place, Condition::Running, Condition::Down) {
         sleep(time).await;
-        if let Some(longest) = longest {
-            servers.set_longest_timeout(place, longest);
-        }
         servers.turn(place, Condition::Down, Condition::Running);
     }
 }
