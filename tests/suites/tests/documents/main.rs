@@ -8,6 +8,7 @@ mod links;
 mod mutations;
 mod rooms;
 mod scenarios;
+mod trusted_core;
 
 use std::collections::BTreeMap;
 use std::fs;
