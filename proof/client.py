@@ -58,8 +58,7 @@ class Lease:
 class Parts:
     """What the client makes of the least timeout."""
     lease: Time  # LeaseMargin::shorten
-    third: Time  # evidence.rs, ripe_at: after the answer to the heartbeat
-    ripening: Time  # evidence.rs, ripe_at: after the answer to its confirmation
+    ripening: Time  # evidence.rs, RIPENING_PART
     settling: Time  # lease.rs, SETTLING_PART
 
 
@@ -169,7 +168,7 @@ class Client:
         return evidence.pairs != NONE, If(evidence.pairs == ONE, one, two)
 
     def ripe_at(self, unconfirmed, now):
-        return later(unconfirmed.answered_at + self.parts.third, now + self.parts.ripening)
+        return now + self.parts.ripening
 
     def with_pair(self, evidence, now, mark):
         """`Evidence::confirmed`: the pair that was handed over goes (`Pairs::after`), a new one comes
