@@ -12,12 +12,14 @@ use zk_test_kit::zookeeper::Options;
 const REPOSITORY: &str = "--git https://github.com/zk-election/zk-election";
 
 fn shell(folder: &Path, commands: &str) -> String {
-    // Of the build that this test belongs to, nothing is to be seen by cargo.
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("first-program");
+    // What the workspace has built of other crates serves here, too: the same folder, lock file and profile. Of the
+    // build that this test belongs to, nothing else is to be seen by cargo.
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("a target folder");
     let output = Command::new("bash")
         .args(["-euo", "pipefail", "-c", commands])
         .current_dir(folder)
         .env("CARGO_TARGET_DIR", target)
+        .env("CARGO_PROFILE_DEV_DEBUG", "line-tables-only")
         .env_remove("CARGO_MANIFEST_DIR")
         .output()
         .expect("bash");
@@ -45,7 +47,11 @@ fn the_first_program_runs_as_its_page_says() {
     assert!(commands.iter().any(|line| line.contains("--path ")), "{commands:?}");
 
     let folder = TempDir::new().expect("a folder");
-    shell(folder.path(), &commands.join("\n"));
+    let (made, added) = commands.split_first().expect("`cargo new`");
+    let (new, entered) = made.split_once(" && ").expect("into its folder");
+    shell(folder.path(), new);
+    fs::copy(top.join("Cargo.lock"), folder.path().join("first/Cargo.lock")).expect("a lock file");
+    shell(folder.path(), &format!("{entered}\n{}", added.join("\n")));
     let server = Options::new().start_server().expect("a server");
     let program = has("rust,no_run", "async fn main()");
     let program = program.replace("127.0.0.1:2181", &server.connect_string());
