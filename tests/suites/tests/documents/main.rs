@@ -2,6 +2,7 @@
 //! codes of scenarios, rooms of the laboratory.
 #![forbid(unsafe_code)]
 
+mod first_page;
 mod guide;
 mod hazards;
 mod links;
