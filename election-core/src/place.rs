@@ -19,12 +19,12 @@ pub enum Place<'a> {
         by: &'a str,
         /// The farthest rival in the way: the one that has its turn.
         lowest: &'a str,
-        /// Whether other rivals are in the way besides the nearest.
+        /// The other rivals in the way, besides the nearest.
         remaining: Remaining,
     },
 }
 
-/// Whether the nearest rival in the way is the only one.
+/// The rivals that remain in the way once the nearest is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Remaining {
     /// It is the only one: once it is gone, the way is free.
