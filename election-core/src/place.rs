@@ -157,7 +157,7 @@ mod tests {
         assert_eq!(find(OWN, &["d-latch-0000000005"]), Place::Missing);
     }
 
-    /// Their numbers come after all that can be told apart, and they end with an error.
+    /// Their numbers come after all numbers that a server gives once, and these nominees end with an error.
     #[test]
     fn what_stands_beyond_the_last_sequence_is_not_in_the_way() {
         let names = ["b-latch--2147483648", OWN, "c-latch-2147483647", "d-latch--000000005"];

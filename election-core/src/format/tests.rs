@@ -163,7 +163,7 @@ fn each_format_tells_contenders_from_other_children() {
 }
 
 /// As the other libraries order them: by the text of the number, which goes as far as the numbers that
-/// are told apart.
+/// can be distinguished.
 #[test]
 fn each_format_orders_contenders_by_their_numbers() {
     for Golden { format, queue, .. } in &GOLDEN {

@@ -10,6 +10,7 @@ mod mutations;
 mod rooms;
 mod scenarios;
 mod trusted_core;
+mod words;
 
 use std::collections::BTreeMap;
 use std::fs;
