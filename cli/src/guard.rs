@@ -147,7 +147,7 @@ struct Watch {
     listener: Listener,
 }
 
-/// Whether `zkelect run` has taken COMMAND's last line. Until then it gets no other line: a COMMAND
+/// The listener to COMMAND's lines. Until it has taken the last line it gets no other: a COMMAND
 /// that writes much must not fill the socket by which its end is reported.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Listener {

@@ -30,7 +30,7 @@ pub(crate) trait Held {
     async fn changed(&mut self);
 }
 
-/// Whether it is held.
+/// The hold of the leadership, lock or permit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Hold {
     /// It is held until then; the moment usually moves on.
@@ -54,7 +54,7 @@ pub(crate) enum Hold {
 pub(crate) enum Over {
     /// COMMAND ended by itself.
     Done(CommandExit),
-    /// `zkelect` was told to end, and COMMAND with it.
+    /// zkelect got a signal to end, and stopped COMMAND.
     Told(CommandExit),
     /// COMMAND was stopped because the holding was in doubt or lost.
     InDoubt,
@@ -93,7 +93,7 @@ impl Pace {
 enum Stopping {
     No,
     InDoubt,
-    /// `zkelect` was told to end.
+    /// zkelect got a signal to end.
     Told,
 }
 
@@ -103,9 +103,9 @@ pub(crate) struct Supervision<'a, H> {
     grace: Duration,
     while_suspended: WhileSuspended,
     pace: Pace,
-    /// The last one that the guard got.
+    /// The latest lease deadline that the guard got.
     lease_deadline: Instant,
-    /// When COMMAND is told to end, while the connection is lost and COMMAND goes on.
+    /// When zkelect signals COMMAND to stop, while the connection is lost and COMMAND runs on.
     last_call: Option<Instant>,
     stopping: Stopping,
     /// Processes of COMMAND that refuse signals.

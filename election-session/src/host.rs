@@ -59,7 +59,7 @@ pub struct RecipeHost<R: Recipe, T, W> {
     events: VecDeque<Pending<R, T, W>>,
 }
 
-/// Whether the present time has been read and recipes have to be told.
+/// The state of the clock: read, with recipes that do not have the time yet, or settled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Clock {
     Read,

@@ -130,9 +130,9 @@ pub enum Role<I = Instant> {
         until: Option<I>,
     },
     /// It is promoted, and not elected yet. Its candidate is the first, but the lease is not
-    /// proved, or would lapse before it is proved again. It is told that it leads once the lease
-    /// can be relied on; with [`LeaseOutlook::RoundTripTooLong`] that is never, as long as answers
-    /// take that long.
+    /// proved, or would lapse before it is proved again. It becomes [`Leading`](Self::Leading) once
+    /// the lease can be relied on; with [`LeaseOutlook::RoundTripTooLong`] it does not, as long as
+    /// answers take that long.
     AwaitingLease {
         /// The prospect of the lease: in force, or waiting for something.
         outlook: LeaseOutlook,

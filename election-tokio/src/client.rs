@@ -169,8 +169,8 @@ impl Client {
         Error::new(operation, path, ErrorKind::InvalidPath(error))
     }
 
-    /// Makes the error of an operation that failed. If only the chroot can be missing, the error says
-    /// so.
+    /// Makes the error of an operation that failed. If only the chroot can be missing, the error has
+    /// [`ErrorKind::NoChroot`].
     #[cold]
     fn error(&self, operation: OpCode, path: &str, kind: ErrorKind) -> Error {
         let chroot = self.shared().chroot.as_str();

@@ -28,7 +28,7 @@ pub struct Config {
     pub seed: u64,
     /// The number of this server in its ensemble. It is the first byte of session ids.
     pub server_id: u8,
-    /// Whether znodes may have a time to live.
+    /// The support of znodes with a time to live.
     pub extended_types: ExtendedTypes,
     /// How often the server looks for containers and znodes with a time to live that it has to
     /// delete (`znode.container.checkIntervalMs`). Zero counts as one millisecond.
@@ -89,7 +89,7 @@ impl Default for Config {
     }
 }
 
-/// Whether znodes may have a time to live (`zookeeper.extendedTypesEnabled`).
+/// The support of znodes with a time to live (`zookeeper.extendedTypesEnabled`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ExtendedTypes {
     /// No. The server answers `createTTL` with `Unimplemented`, as Apache's servers do by default.
@@ -111,7 +111,7 @@ pub struct ExpiryPace {
     pub to_proposal: Duration,
 }
 
-/// Whether the server treats requests as having waited too long
+/// The throttling of requests: the server treats them as having waited too long
 /// (`zookeeper.throttled_op_wait_time`, since 3.7.0).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Throttling {

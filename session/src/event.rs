@@ -226,7 +226,7 @@ pub enum ConnectionEnd {
     #[error("the server refused to make a session")]
     Refused,
     /// The server answered a request or a ping with the error that the session has expired. This is
-    /// no proof: a leader of the ensemble that was deposed, and does not know it yet, says so of
+    /// no proof: a deposed leader of the ensemble that does not know it yet sends that error to
     /// sessions that live on. The next handshake decides.
     #[error("the server says that the session has expired; the next handshake decides")]
     ExpiryClaimed,

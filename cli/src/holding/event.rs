@@ -25,7 +25,7 @@ pub(super) enum HoldingEvent {
         by: By,
         valid_for_ms: u64,
     },
-    /// Another client asks for the lock; COMMAND is told to end.
+    /// Another client asks the holder to release the lock; zkelect signals COMMAND to stop.
     RevokeRequested {
         #[serde(flatten)]
         by: By,

@@ -50,7 +50,7 @@ pub(super) enum ElectionEvent {
         by: By,
         line: String,
     },
-    /// A client asks the leader to step down; COMMAND is told to end.
+    /// A client asks the leader to step down; zkelect signals COMMAND to stop.
     StepDownRequested {
         #[serde(flatten)]
         by: By,

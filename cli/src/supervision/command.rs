@@ -45,7 +45,7 @@ pub(crate) enum Input {
     File(File),
 }
 
-/// Whether COMMAND may become another user.
+/// The privileges that COMMAND may gain: those of another user, or none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Privileges {
     /// It may not, so every process that it starts can be stopped.

@@ -21,7 +21,7 @@ pub(super) enum Stage {
     Leaving(Leaving),
     /// Another client has deleted the nominee's znode, maybe to end the election.
     Evicted(Evicted),
-    /// The user was told the end. The nominee still removes the znodes that it has left behind.
+    /// The user has the notice of the end. The nominee still removes the znodes that it has left behind.
     Ended(Ended),
 }
 

@@ -80,7 +80,7 @@ enum Over {
     EmptyNode,
 }
 
-/// Whether the transaction may have been begun already.
+/// An earlier attempt to begin the transaction, with a lost reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Attempt {
     None,

@@ -168,7 +168,7 @@ impl Hub {
     }
 }
 
-/// Returns why an attempt failed, if its transport did not say so.
+/// Returns why an attempt failed, for a transport that gave no error.
 fn unanswered(end: ConnectionEnd) -> SharedError {
     match end {
         ConnectionEnd::Closed => SharedError::new(ClosedUnanswered(end)),

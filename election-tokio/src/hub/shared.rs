@@ -207,7 +207,7 @@ mod tests {
         Shared::new(settings, Servers::new(Vec::new()), chroot, 1024).unwrap()
     }
 
-    /// A driver that is woken to send requests looks at nothing else, unless it is told that there is more.
+    /// A driver that is woken to send requests looks at nothing else, unless the hub has noted that there is more.
     #[tokio::test(start_paused = true)]
     async fn a_driver_is_told_of_all_that_is_more_than_requests_to_send() {
         let shared = shared();

@@ -16,7 +16,7 @@ use crate::mode::ServerMode;
 use crate::transport::ConnectionId;
 use crate::write::{self, MultiEntry, WriteRequest};
 
-/// Whether a request was handled, or has to wait.
+/// The progress of a request: handled, or waiting.
 enum Progress {
     Done,
     /// An earlier request has to be finished first.

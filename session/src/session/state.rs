@@ -44,7 +44,7 @@ pub(super) struct AcceptedHandshake {
     pub(super) session: Grant,
 }
 
-/// Whether a handshake made the session.
+/// The way in which a handshake granted the session.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Grant {
     Made(SessionId),
@@ -166,7 +166,7 @@ impl Live {
     }
 }
 
-/// Whether a server has granted the session yet.
+/// The identity of the session, which a server grants.
 #[derive(Debug)]
 pub(super) enum Identity {
     New,
