@@ -76,6 +76,9 @@ impl Event for HoldingEvent {
     fn describe(&self) -> String {
         match self {
             Self::Acquired { by, .. } => format!("holds by {by}"),
+            Self::Suspended { valid_for_ms: 0, .. } => {
+                "what is held is in doubt: no answer has renewed the lease".to_owned()
+            }
             Self::Suspended { valid_for_ms, .. } => format!(
                 "connection lost: what is held is in doubt, and over in {}",
                 humantime::format_duration(Duration::from_millis(*valid_for_ms))

@@ -115,6 +115,9 @@ impl Event for ElectionEvent {
             Self::Elected { by: By { candidate, token }, .. } => {
                 format!("{candidate} is elected, with token {token}")
             }
+            Self::Suspended { valid_for_ms: 0, .. } => {
+                "leadership is in doubt: no answer has renewed the lease".to_owned()
+            }
             Self::Suspended { valid_for_ms, .. } => format!(
                 "connection lost: leadership is in doubt, and over in {}",
                 humantime::format_duration(Duration::from_millis(*valid_for_ms))
