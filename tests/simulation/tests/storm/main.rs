@@ -23,39 +23,45 @@ mod setting;
 mod storm;
 mod story;
 
+use core::num::NonZero;
 use core::ops::Range;
+use std::sync::Mutex;
+use std::thread;
 
 use tokio::runtime::Builder;
 
 use crate::laws::Tally;
 use crate::storm::Storm;
 
-/// Runs some seeds, or those of `STORM_SEEDS`, such as `1000..2000`. With `STORM_GOES_ON` set, the
-/// seeds after one that breaks a law are played, too; with `STORM_STORY`, what happens is printed.
+/// What came of some seeds.
+#[derive(Default)]
+struct Passed {
+    total: Tally,
+    broken: Vec<String>,
+}
+
+impl Passed {
+    fn add(&mut self, outcome: Result<Tally, String>) {
+        match outcome {
+            Ok(tally) => self.total += tally,
+            Err(law) => {
+                println!("{law}");
+                self.broken.push(law);
+            }
+        }
+    }
+}
+
+/// Runs some seeds on all cores, or those of `STORM_SEEDS`, such as `1000..2000`. With `STORM_GOES_ON` set, the
+/// seeds after one that breaks a law are played, too; with `STORM_STORY`, what happens is printed, one seed after
+/// another.
 #[test]
 fn no_law_is_broken() {
     let seeds = match std::env::var("STORM_SEEDS") {
         Ok(seeds) => parsed(&seeds).expect("STORM_SEEDS is a range, such as 1000..2000"),
         Err(_) => 0..30,
     };
-    let goes_on = std::env::var_os("STORM_GOES_ON").is_some();
-    let mut total = Tally::default();
-    let mut broken = Vec::new();
-    for seed in seeds.clone() {
-        let runtime = Builder::new_current_thread().enable_time().start_paused(true).build();
-        let runtime = runtime.expect("a runtime");
-        match runtime.block_on(Storm::pass(seed)) {
-            Ok(tally) => total += tally,
-            Err(law) => {
-                let law = format!("seed {seed}: {law}; again: STORM_SEEDS={seed}..{}", seed + 1);
-                println!("{law}");
-                broken.push(law);
-            }
-        }
-        if !goes_on && !broken.is_empty() {
-            break;
-        }
-    }
+    let Passed { total, broken } = pass(&seeds);
     if let Some(first) = broken.first() {
         panic!("{first}; {} seeds broke a law", broken.len());
     }
@@ -63,6 +69,38 @@ fn no_law_is_broken() {
     let count = seeds.end - seeds.start;
     // A few seeds may happen to be mild.
     assert!(count < 10 || total.is_a_storm(count), "{total:?}");
+}
+
+fn pass(seeds: &Range<u64>) -> Passed {
+    let goes_on = std::env::var_os("STORM_GOES_ON").is_some();
+    let threads = match std::env::var_os("STORM_STORY") {
+        Some(_) => 1,
+        None => thread::available_parallelism().map_or(1, NonZero::get),
+    };
+    let left = Mutex::new(seeds.clone());
+    let passed = Mutex::new(Passed::default());
+    // Of the two locks, no thread holds one while it waits for the other, or plays a seed.
+    let next = || left.lock().expect("no panic").next();
+    thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                while let Some(seed) = next() {
+                    let outcome = pass_one(seed);
+                    if outcome.is_err() && !goes_on {
+                        left.lock().expect("no panic").start = seeds.end;
+                    }
+                    passed.lock().expect("no panic").add(outcome);
+                }
+            });
+        }
+    });
+    passed.into_inner().expect("no panic")
+}
+
+fn pass_one(seed: u64) -> Result<Tally, String> {
+    let runtime = Builder::new_current_thread().enable_time().start_paused(true).build();
+    let passed = runtime.expect("a runtime").block_on(Storm::pass(seed));
+    passed.map_err(|law| format!("seed {seed}: {law}; again: STORM_SEEDS={seed}..{}", seed + 1))
 }
 
 fn parsed(range: &str) -> Option<Range<u64>> {
