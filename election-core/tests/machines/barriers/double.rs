@@ -27,6 +27,14 @@ fn two_enter_and_leave() {
     explore("2 of 2, 1 loss", World::double(2, of(2), budget).lagging(1));
 }
 
+/// However many connections are lost at the missing node: it was never there and gone again.
+#[test]
+fn one_enters_over_connections_that_are_lost_at_a_missing_node() {
+    let budget = Budget { losses: 5, ..NO_FAULTS };
+    let world = World::double(1, of(1), budget).after(vec![Tree::new()]).lagging(0);
+    explore("1 of 1, no node, 5 losses", world);
+}
+
 #[test]
 fn two_enter_and_one_expires() {
     let budget = Budget { expiries: 1, ..NO_FAULTS };
