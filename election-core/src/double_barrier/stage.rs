@@ -37,7 +37,7 @@ pub(super) enum Debt {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Entering {
     pub(super) step: Step,
-    /// Counts how often the node was created.
+    /// Counts how often, on this connection, a server confirmed that the node is there.
     pub(super) rounds: u8,
 }
 

@@ -222,6 +222,15 @@ fn one_member_joins_again_and_leaves_nothing() {
     }
 }
 
+/// However many connections are lost at the missing node: it was never there and gone again.
+#[test]
+fn a_member_joins_over_connections_that_are_lost_at_a_missing_node() {
+    for options in [GIVEN, RANDOM, UNIQUE] {
+        let budget = Budget { losses: 5, ..NONE };
+        explore("1, no node, 5 losses", world(&[options], false, 0, budget));
+    }
+}
+
 #[test]
 fn two_members_of_one_name_never_touch_the_znode_of_the_other() {
     for options in [[GIVEN, GIVEN], [UNIQUE, GIVEN]] {

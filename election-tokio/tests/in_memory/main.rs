@@ -20,6 +20,8 @@ mod cost;
 #[cfg(test)]
 mod counters;
 #[cfg(test)]
+mod cuts;
+#[cfg(test)]
 mod double_barriers;
 #[cfg(test)]
 mod downgrades;
@@ -48,6 +50,8 @@ mod lock_delays;
 mod locks;
 #[cfg(test)]
 mod looks;
+#[cfg(test)]
+mod lost_links;
 #[cfg(test)]
 mod members;
 #[cfg(test)]

@@ -1,11 +1,19 @@
 //! The worlds of a double barrier.
 
 use super::*;
-use crate::lab::{Right, explore, explore_to_a_limit, holds_against_unmerged};
+use crate::lab::{Right, Server, explore, explore_to_a_limit, holds_against_unmerged};
 
 #[test]
 fn two_enter_and_leave() {
     explore("2 of 2, 1 loss", two(Budget { losses: 1, ..NONE }));
+}
+
+/// However many connections are lost at the missing node: it was never there and gone again.
+#[test]
+fn one_enters_over_connections_that_are_lost_at_a_missing_node() {
+    let mut lab = world(&[of(1)], 1, Budget { losses: 5, ..NONE }).lagging(0);
+    lab.server = Server::new(Tree::new());
+    explore("1 of 1, no node, 5 losses", lab);
 }
 
 #[test]
