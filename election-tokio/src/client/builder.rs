@@ -200,6 +200,10 @@ impl ClientBuilder {
     /// more failures of the ensemble. It costs two requests in place of each ping: `sync`s, and
     /// with `Quorum`, for a nominee that leads or is the next to lead, every other one is a commit.
     /// [`ClientBuilder::keep_ready`] sets when.
+    ///
+    /// On servers that are not Apache ZooKeeper ([`Client::server_family`]) only
+    /// [`LeaseGrade::Advisory`] elects a leader, which then has to guard each write by its token or in a
+    /// transaction: no lease holds there.
     pub fn lease_grade(mut self, grade: LeaseGrade) -> Self {
         self.session.grade = grade;
         self

@@ -234,6 +234,13 @@ impl ElectionEntry {
                 );
             }
             InElection::LeaseOutOfReach(outlook) => {
+                if let LeaseOutlook::NoLease { family } = outlook {
+                    warn!(
+                        target: ELECTION, election, %nominee, session, %family,
+                        "promoted, but not elected: no lease holds on servers of this family; take the \
+                         grade `Advisory` with tokens or transactions for each write, or Apache ZooKeeper"
+                    );
+                }
                 if let LeaseOutlook::RoundTripTooLong { round_trip, timeout, longest } = outlook {
                     warn!(
                         target: ELECTION, election, %nominee, session, ?round_trip, ?timeout,
