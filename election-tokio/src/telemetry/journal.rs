@@ -93,6 +93,8 @@ pub(crate) enum Entry {
     AttemptFailed,
     SessionGranted(SessionId),
     SessionResumed,
+    /// The server is of a family on which no lease holds.
+    ConnectedWithoutLease,
     ConnectionCountedAsLost,
     SessionExpired,
     WatchFired(EventType),
@@ -183,6 +185,7 @@ impl Entry {
                 client.record("session", display(session));
             }
             Self::SessionResumed => metrics::session_resumed(),
+            Self::ConnectedWithoutLease => metrics::connected_without_lease(),
             Self::ConnectionCountedAsLost => metrics::connection_lost(),
             Self::SessionExpired => metrics::session_expired(),
             Self::WatchFired(kind) => metrics::watch_event(kind),
