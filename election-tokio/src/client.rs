@@ -27,7 +27,7 @@ use core::task::{Context, Poll};
 use std::sync::Arc;
 
 use zk_jute::{ErrorCode, OpCode, Request, SessionId};
-use zk_session::{Completion, ServerAddress, SessionEnd, SubmitError};
+use zk_session::{Completion, ServerAddress, ServerFamily, SessionEnd, SubmitError};
 
 pub use builder::ClientBuilder;
 pub use create::{CreateMode, Created};
@@ -115,6 +115,12 @@ impl Client {
     /// that is granted.
     pub fn session_id(&self) -> Option<SessionId> {
         self.shared().lock().host.session_id()
+    }
+
+    /// Returns the family of the server that the client is connected to, or was last; `None` before the
+    /// first connection. It decides whether a lease holds.
+    pub fn server_family(&self) -> Option<ServerFamily> {
+        self.shared().lock().host.server_family()
     }
 
     /// Closes the session for all clones. Operations submitted before are still answered; then the

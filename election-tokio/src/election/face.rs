@@ -174,7 +174,9 @@ impl Face for NomineeFace {
                 tell(InElection::Elected(token));
                 self.elected(nominee, token);
             }
-            Some(GrantChange::AwaitsLease(outlook @ LeaseOutlook::RoundTripTooLong { .. })) => {
+            Some(GrantChange::AwaitsLease(
+                outlook @ (LeaseOutlook::RoundTripTooLong { .. } | LeaseOutlook::NoLease { .. }),
+            )) => {
                 tell(InElection::LeaseOutOfReach(outlook));
             }
             Some(GrantChange::AwaitsLease(_) | GrantChange::Ended { .. }) | None => {}

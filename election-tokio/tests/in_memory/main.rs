@@ -63,6 +63,8 @@ mod old_servers;
 #[cfg(test)]
 mod operating;
 #[cfg(test)]
+mod other_servers;
+#[cfg(test)]
 mod pauses;
 #[cfg(test)]
 mod queues;

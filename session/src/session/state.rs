@@ -7,6 +7,7 @@ use zk_jute::SessionId;
 use zk_jute::records::{AuthPacket, Credential};
 
 use crate::event::SessionEnd;
+use crate::family::ServerFamily;
 use crate::lease::Handshake;
 use crate::search::Search;
 use crate::secret::Secret;
@@ -42,6 +43,7 @@ pub(super) struct AcceptedHandshake {
     pub(super) timeout: Duration,
     pub(super) read_only: bool,
     pub(super) session: Grant,
+    pub(super) family: ServerFamily,
 }
 
 /// The way in which a handshake granted the session.
@@ -81,6 +83,7 @@ pub(super) struct Live {
     pub(super) since: Instant,
     pub(super) last_sent: Instant,
     pub(super) last_received: Instant,
+    pub(super) family: ServerFamily,
     pub(super) server: Server,
     pub(super) ping: Ping,
     pub(super) heartbeat: Heartbeat,
