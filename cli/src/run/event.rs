@@ -14,6 +14,12 @@ pub(super) enum ElectionEvent {
         candidate: String,
         predecessor: String,
     },
+    /// A znode keeps the nominee from leading, such as a participant of another format.
+    Blocked {
+        candidate: String,
+        #[serde(rename = "by")]
+        blocker: String,
+    },
     /// First in the queue, and not elected: its lease is not in force.
     AwaitingLease {
         candidate: String,
@@ -86,6 +92,7 @@ impl Event for ElectionEvent {
     fn name(&self) -> &'static str {
         match self {
             Self::Following { .. } => "following",
+            Self::Blocked { .. } => "blocked",
             Self::AwaitingLease { .. } => "awaiting_lease",
             Self::AwaitingLockDelay { .. } => "awaiting_lock_delay",
             Self::Elected { .. } => "elected",
@@ -105,6 +112,7 @@ impl Event for ElectionEvent {
             Self::Following { candidate, predecessor } => {
                 format!("{candidate} follows {predecessor}")
             }
+            Self::Blocked { candidate, blocker } => format!("{candidate} is blocked by {blocker}"),
             Self::AwaitingLease { candidate, reason } => {
                 format!("{candidate} is the first, and waits to be elected: {reason}")
             }
@@ -155,6 +163,10 @@ mod tests {
             (
                 ElectionEvent::Following { candidate: candidate(), predecessor: "c-0".into() },
                 r#""event":"following","election":"/e","id":"a \"b\"","candidate":"c-1","predecessor":"c-0""#,
+            ),
+            (
+                ElectionEvent::Blocked { candidate: candidate(), blocker: "b".into() },
+                r#""event":"blocked","election":"/e","id":"a \"b\"","candidate":"c-1","by":"b""#,
             ),
             (
                 ElectionEvent::AwaitingLease { candidate: candidate(), reason: "r".into() },

@@ -74,6 +74,27 @@ fn an_election_that_is_made_again_is_observed() {
     explore("made again, names recur, written", candidates(NAMELESS, 2).facing(budget).lagging(4));
 }
 
+/// A nominee that is the first waits for the end of a child of another format.
+#[test]
+fn a_candidate_that_a_child_of_another_format_blocks_is_not_observed_as_the_leader() {
+    let mut blocked = candidates(LATCH, 0);
+    blocked.intrude(10);
+    blocked.join();
+    let budget = Budget { leaves: 2, losses: 1, strangers: 1, ..Budget::default() };
+    explore("blocked", blocked.clone().facing(budget));
+    let budget =
+        Budget { leaves: 1, writes: 1, bars: 1, looks: 1, expiries: 1, ..Budget::default() };
+    explore("blocked, and written", blocked.facing(budget));
+    let budget = Budget { leaves: 2, strangers: 2, ..Budget::default() };
+    explore("strangers come and go", candidates(LATCH, 2).facing(budget));
+    let mut nameless = candidates(NAMELESS, 0);
+    nameless.intrude(0);
+    nameless.intrude(10);
+    nameless.join();
+    let budget = Budget { leaves: 2, joins: 1, wipes: 1, lost_watches: 1, ..Budget::default() };
+    explore("blocked, and made again", nameless.facing(budget));
+}
+
 #[test]
 fn a_mark_is_observed() {
     let budget = Budget { joins: 2, leaves: 2, writes: 1, losses: 1, ..Budget::default() };

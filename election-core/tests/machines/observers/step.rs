@@ -8,6 +8,8 @@ pub struct Budget {
     pub leaves: u8,
     /// Candidates that write their data.
     pub writes: u8,
+    /// Children of another format that come, each of another session, of none, or of that of the candidates.
+    pub strangers: u8,
     /// Times that the election node is deleted with all in it.
     pub wipes: u8,
     /// Candidates that may no longer be read.
@@ -36,6 +38,8 @@ pub enum Step {
     Throttle,
     Withdraw,
     Join,
+    /// A child of another format comes, with this owner.
+    Intrude(i64),
     /// The candidate in this place goes.
     Leave(usize),
     Write(usize),

@@ -1,11 +1,11 @@
 //! An observer, its link, and the election.
 
 use election_core::{
-    Change, Event, Failure, Observed, Observer, ObserverEnd, Output, Phase, Recipe, SessionId,
-    Subject, Ticket, Token, Watch,
+    Change, Event, Failure, Observed, Observer, ObserverEnd, Output, Phase, Present, Recipe,
+    SessionId, Subject, Ticket, Token, Watch,
 };
 
-use super::server::{Answer, Request, Tree, Znode, name, with_reply};
+use super::server::{Answer, CANDIDATES, Owner, Request, Tree, Znode, leader, name, with_reply};
 use super::step::{Budget, Step};
 
 /// The data that an observer keeps.
@@ -98,13 +98,21 @@ impl World {
     }
 
     pub fn join(&mut self) {
+        self.create(Owner::Candidates);
+    }
+
+    pub fn intrude(&mut self, session: i64) {
+        self.create(Owner::Foreign(session));
+    }
+
+    fn create(&mut self, owner: Owner) {
         if self.tip().is_none() {
             self.next_number = 0;
         }
         let number = self.next_number;
         self.next_number += 1;
         self.commit(|tree, token| {
-            let znode = Znode { number, token, version: 0, is_barred: false };
+            let znode = Znode { number, token, version: 0, is_barred: false, owner };
             tree.get_or_insert_default().push(znode);
         });
     }
@@ -131,6 +139,9 @@ impl World {
         // A mark is one znode.
         let is_room = matches!(self.subject, Subject::Leader(_)) || count == 0;
         offer(budget.joins > 0 && is_room, Step::Join);
+        for owner in [0, CANDIDATES, CANDIDATES + 1] {
+            offer(budget.strangers > 0, Step::Intrude(owner));
+        }
         for place in 0..count {
             offer(budget.leaves > 0, Step::Leave(place));
             offer(budget.writes > 0, Step::Write(place));
@@ -163,7 +174,9 @@ impl World {
 
     fn needs_look(&self) -> bool {
         let is_hidden = matches!(self.told, Some(Observed::Hidden));
-        let is_outdated = is_hidden && self.applied == self.end() && !self.is_true();
+        // A child that may not be looked at has no watch.
+        let is_blind = self.watch.len() < 2 && matches!(self.told, Some(Observed::Blocked { .. }));
+        let is_outdated = (is_hidden || is_blind) && self.applied == self.end() && !self.is_true();
         let waits = self.observer.waits_for_look() || self.is_deaf || is_outdated;
         waits && self.request.is_none() && !self.is_over()
     }
@@ -244,6 +257,10 @@ impl World {
             Step::Join => {
                 self.budget.joins -= 1;
                 self.join();
+            }
+            Step::Intrude(owner) => {
+                self.budget.strangers -= 1;
+                self.intrude(owner);
             }
             Step::Leave(place) => {
                 self.budget.leaves -= 1;
@@ -357,24 +374,48 @@ impl World {
     }
 
     fn is_true_of(&self, at: usize) -> bool {
-        let leader = self.trees[at].iter().flatten().next();
-        match (&self.told, leader) {
+        let tree = &self.trees[at];
+        // An observer that could read it before knows it.
+        let is = |present: &Present<Data>, leader: &Znode| {
+            let version = u8::try_from(leader.version).expect("few writes");
+            present.token == leader.token && present.data == Data(vec![version])
+        };
+        match (&self.told, leader(tree)) {
             (Some(Observed::Absent), None) => true,
             (Some(Observed::Hidden), Some(leader)) => leader.is_barred,
+            (Some(Observed::Present(present)), Some(leader)) if self.is_mark() => {
+                is(present, leader)
+            }
             (Some(Observed::Present(present)), Some(leader)) => {
-                let version = u8::try_from(leader.version).expect("few writes");
-                // An observer that could read it before knows it.
-                present.token == leader.token && present.data == Data(vec![version])
+                is(present, leader) && self.could_lead(leader.token, at)
+            }
+            (Some(Observed::Blocked { first, by: Some(by) }), Some(leader)) => {
+                let blocks =
+                    |znode: &Znode| znode.blocks() && name(self.subject, znode) == by.as_str();
+                is(first, leader) && tree.iter().flatten().any(blocks)
             }
             _ => false,
         }
+    }
+
+    fn is_mark(&self) -> bool {
+        matches!(self.subject, Subject::Mark(_))
+    }
+
+    /// Whether the nominee of this candidate was not blocked at some time when it was the first.
+    fn could_lead(&self, token: Token, by: usize) -> bool {
+        self.trees[..=by].iter().any(|tree| {
+            leader(tree).is_some_and(|leader| leader.token == token)
+                && !tree.iter().flatten().any(Znode::blocks)
+        })
     }
 
     pub fn check(&self) -> Result<(), String> {
         if let Some(fault) = &self.fault {
             return Err(fault.clone());
         }
-        if self.watch.len() > 1 {
+        let is_blocked = matches!(self.told, Some(Observed::Blocked { .. }));
+        if self.watch.len() > 1 + usize::from(is_blocked) {
             return Err(format!("{} watches", self.watch.len()));
         }
         if self.is_over() && !(self.watch.is_empty() && self.told.is_some()) {
@@ -382,7 +423,7 @@ impl World {
         }
         let is_on_children = |(_, request): &(Ticket, Request)| matches!(request, Request::List(watch) if *watch != Watch::None);
         let settled = self.request.is_none() && self.applied == self.end();
-        let stands = self.tip().as_ref().is_some_and(|all| !all.is_empty());
+        let stands = leader(self.tip()).is_some();
         if settled && stands && self.watch.iter().any(is_on_children) {
             return Err("watches the children although a candidate stands".into());
         }
@@ -416,7 +457,7 @@ fn change_of(subject: Subject, request: &Request, before: &Tree, after: &Tree) -
             (was, is) => presence(was.is_some(), is.is_some()),
         },
         Request::Exists => presence(before.is_some(), after.is_some()),
-        Request::Read(wanted) => of_znode(&|tree| {
+        Request::Read(wanted) | Request::ExistsChild(wanted) => of_znode(&|tree| {
             tree.iter().flatten().find(|znode| name(subject, znode) == *wanted).copied()
         }),
         Request::ReadMark | Request::MarkExists => of_znode(&first),
