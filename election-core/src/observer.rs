@@ -88,10 +88,10 @@ impl<D: for<'a> From<&'a [u8]>> Observer<D> {
     fn changed(&mut self, change: Change) {
         self.go(|stage, subject| match (stage, change) {
             (Stage::Watching(..) | Stage::Confirming(..), Change::Deleted)
-            // Whichever of the two it was.
-            | (Stage::Inspecting(..) | Stage::Blocked { .. }, _)
-            // The election node goes, or is there.
-            | (Stage::Awaiting(..), _) => subject.first(),
+            // Either znode has changed; or the election node goes, or is there.
+            | (Stage::Inspecting(..) | Stage::Blocked { .. } | Stage::Awaiting(..), _) => {
+                subject.first()
+            }
             (stage, _) => stage.renewed(subject),
         });
     }
@@ -235,13 +235,13 @@ impl<D: for<'a> From<&'a [u8]>> Observer<D> {
     }
 
     fn blocked(&mut self, armed: Armed) -> Option<Observed<D>> {
-        match core::mem::replace(&mut self.stage, Stage::Hidden) {
-            Stage::Inspecting(first, foreign) => self.obstructed(first, Some(foreign), armed),
-            _ => {
-                self.stage = self.subject.first();
-                None
-            }
+        if let Stage::Inspecting(first, foreign) =
+            core::mem::replace(&mut self.stage, Stage::Hidden)
+        {
+            return self.obstructed(first, Some(foreign), armed);
         }
+        self.stage = self.subject.first();
+        None
     }
 
     fn obstructed(

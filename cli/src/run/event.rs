@@ -165,10 +165,6 @@ mod tests {
                 r#""event":"following","election":"/e","id":"a \"b\"","candidate":"c-1","predecessor":"c-0""#,
             ),
             (
-                ElectionEvent::Blocked { candidate: candidate(), blocker: "b".into() },
-                r#""event":"blocked","election":"/e","id":"a \"b\"","candidate":"c-1","by":"b""#,
-            ),
-            (
                 ElectionEvent::AwaitingLease { candidate: candidate(), reason: "r".into() },
                 r#""event":"awaiting_lease","election":"/e","id":"a \"b\"","candidate":"c-1","reason":"r""#,
             ),
@@ -221,5 +217,12 @@ mod tests {
             let expected = format!("{{\"at\":\"1970-01-01T00:00:00.000Z\",{fields}}}\n");
             assert_eq!(json_of(&Subject::Election("/e".into()), &event), expected);
         }
+    }
+
+    #[test]
+    fn a_blocked_nominee_names_what_blocks_it() {
+        let event = ElectionEvent::Blocked { candidate: "c-1".into(), blocker: "b".into() };
+        let expected = r#"{"at":"1970-01-01T00:00:00.000Z","event":"blocked","election":"/e","id":"a \"b\"","candidate":"c-1","by":"b"}"#;
+        assert_eq!(json_of(&Subject::Election("/e".into()), &event).trim_end(), expected);
     }
 }
