@@ -8,6 +8,7 @@ mod lead;
 mod notifier;
 mod part;
 mod standing;
+mod words;
 
 use std::io::{self, IsTerminal as _};
 
@@ -94,7 +95,8 @@ impl Run {
                 }
                 Standing::Waiting | Standing::Leading { .. } | Standing::InDoubt { .. } => {}
             }
-            let is_a_matter_of_time = standing != Standing::Waiting;
+            let is_a_matter_of_time =
+                standing != Standing::Waiting || self.nominee.is_to_be_looked_at();
             let change = async {
                 tokio::select! {
                     () = self.nominee.changed() => {}

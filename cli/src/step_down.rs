@@ -67,7 +67,7 @@ async fn outcome(
 ) -> Result<Exit, Failure> {
     let who = asked.as_ref().map_or_else(|| format!("token {token}"), Shown::describe);
     console::note(format_args!("{who} is asked to step down"));
-    let is_another = |seen: &Observation| seen.leader().is_none_or(|leader| leader.token != token);
+    let is_another = |seen: &Observation| seen.first().is_none_or(|first| first.token != token);
     let over = match timeout_at(until, known(observer, is_another)).await {
         Err(_) => None,
         Ok(leader) => Some(leader?),
@@ -110,7 +110,7 @@ async fn known(
         |seen: &Observation| *seen != Observation::Unknown && (is_failed(seen) || wanted(seen));
     match observer.wait_for(is_known).await.map_err(|_| VerifyError::ClientClosed)? {
         Observation::Failed(failure) => Err(failure.into()),
-        seen => Ok(seen.leader().map(Shown::from)),
+        seen => Ok(seen.first().map(Shown::from)),
     }
 }
 

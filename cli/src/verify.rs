@@ -16,6 +16,8 @@ struct Answer {
     token: i64,
     #[serde(skip_serializing_if = "Option::is_none")]
     leader: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    blocked_by: Option<String>,
 }
 
 /// Prints the verdict, which is also the exit code.
@@ -25,19 +27,31 @@ pub(crate) async fn verify(args: VerifyArgs) -> Result<Exit, Failure> {
     errand(&election.one.servers, (&election).into(), async |client: &Client| {
         let asked = election.one.of(client);
         let verdict = within(*election.timeout, asked.verify(token)).await?;
+        let is_leader = verdict == Verdict::Leads;
         let (answer, text) = answer(token, verdict);
         if json {
             console::print_json(&answer)?;
         } else {
             console::print(&format!("{text}\n"))?;
         }
-        Ok(if verdict == Verdict::Leads { Exit::Success } else { Exit::Busy(1) })
+        Ok(if is_leader { Exit::Success } else { Exit::Busy(1) })
     })
     .await
 }
 
 fn answer(token: Token, verdict: Verdict) -> (Answer, String) {
+    let mut blocked_by = None;
     let (verdict, leader, text) = match verdict {
+        Verdict::Blocked { by } => {
+            let text = format!("token {token} does not lead: its candidate is blocked by {by}");
+            blocked_by = Some(by.to_string());
+            ("blocked", None, text)
+        }
+        Verdict::NotEphemeral => (
+            "not_ephemeral",
+            None,
+            format!("token {token} does not lead: its candidate is not ephemeral"),
+        ),
         Verdict::Leads => ("leads", Some(token.get()), format!("token {token} leads")),
         Verdict::Over { leader: Some(leader) } => (
             "over",
@@ -53,5 +67,5 @@ fn answer(token: Token, verdict: Verdict) -> (Answer, String) {
             format!("token {token} does not lead yet: the leader has token {leader}"),
         ),
     };
-    (Answer { verdict, token: token.get(), leader }, text)
+    (Answer { verdict, token: token.get(), leader, blocked_by }, text)
 }

@@ -93,7 +93,7 @@ pub use member::{
     Member, MemberEnd, MemberFailure, MemberNotice, MemberOptions, MemberState, NameOrigin,
     NameOwner, WhenEvicted, WhenTaken,
 };
-pub use name::{CandidateName, Name, NameError, NameText, Sequence};
+pub use name::{CandidateName, ChildName, Name, NameError, NameText, Sequence};
 pub use nominee::{Nominee, Rank};
 pub use observer::{Observed, Observer, ObserverEnd, ObserverFailure, Present, Subject};
 pub use outcome::{Cause, Departure, End, NominationError, Notice, Obstacle, Role};

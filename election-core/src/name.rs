@@ -175,9 +175,9 @@ impl fmt::Debug for CandidateName {
     }
 }
 
-/// The name of a child that a nominee inspects or deletes, whatever it ends in.
+/// The name of a child of an election node or a lock, whatever it ends in, of at most 64 bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct ChildName(KeptText);
+pub struct ChildName(KeptText);
 
 impl ChildName {
     /// Returns `None` if no child can have this name, or the name is too long to be kept.
@@ -186,7 +186,8 @@ impl ChildName {
         KeptText::new(name).filter(|_| is_child).map(Self)
     }
 
-    pub(crate) fn as_str(&self) -> &str {
+    /// Returns the name as text.
+    pub fn as_str(&self) -> &str {
         self.0.as_str()
     }
 }

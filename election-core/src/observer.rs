@@ -7,33 +7,40 @@
 //! children, or the election node if that does not exist. So an observer has one watch on the
 //! server.
 //!
+//! A nominee that is the first waits for the end of each sequential child of another format that is
+//! ephemeral and another session's. So does the observer, before it reports that the candidate leads;
+//! while such a child stands it has a second watch. A nominee goes on to lead, if it led before such a
+//! child came, or was sure to be the next one: an observer that comes later cannot know that, and
+//! reports it as blocked.
+//!
 //! Servers may be behind. A session never reads an older state than it has seen, but another
 //! session could. So in each session a quorum commits something before the first read, and
 //! observations are never older than earlier ones.
 
 mod stage;
+mod survey;
 mod told;
 
 pub use stage::Subject;
 pub use told::{Observed, ObserverEnd, ObserverFailure, Present};
 
-use stage::{Armed, Request, Sign, Stage};
+use stage::{Armed, First, Request, Sign, Stage};
+use survey::{Foreign, Found, TooLong};
 
-use crate::access::Access;
-use crate::children::{Children, Order};
+use crate::children::Children;
 use crate::command::{Command, Output};
-use crate::event::{Change, Event, Failure, Reply};
-use crate::format::{Format, Recovery};
+use crate::event::{Change, Event, Failure, Reply, Stat};
+use crate::format::Recovery;
 use crate::id::{Token, Version};
 use crate::line::{Joined, Line};
-use crate::name::{CandidateName, Sequence};
+use crate::name::{CandidateName, ChildName};
 use crate::recipe::{Phase, Recipe};
 use crate::ticket::Ticket;
 
 /// Observes an election, or a mark beside it. The data that it reads becomes a `D`.
 ///
 /// Feed each event to [`handle_event`](Recipe::handle_event) and execute the command that it
-/// returns. It leaves nothing on the server but one watch.
+/// returns. It leaves nothing on the server but one watch, or two while a candidate is blocked.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Observer<D> {
     subject: Subject,
@@ -43,12 +50,13 @@ pub struct Observer<D> {
 }
 
 /// The last report; the same is not reported again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Told {
     Nothing,
     Absent,
     Hidden,
     Present(Token, Version),
+    Blocked(Token, Version, Option<ChildName>),
     Ended,
 }
 
@@ -80,8 +88,10 @@ impl<D: for<'a> From<&'a [u8]>> Observer<D> {
     fn changed(&mut self, change: Change) {
         self.go(|stage, subject| match (stage, change) {
             (Stage::Watching(..) | Stage::Confirming(..), Change::Deleted)
-            // The election node goes, or is there.
-            | (Stage::Awaiting(..), _) => subject.first(),
+            // Either znode has changed; or the election node goes, or is there.
+            | (Stage::Inspecting(..) | Stage::Blocked { .. } | Stage::Awaiting(..), _) => {
+                subject.first()
+            }
             (stage, _) => stage.renewed(subject),
         });
     }
@@ -105,6 +115,10 @@ impl<D: for<'a> From<&'a [u8]>> Observer<D> {
                 let data = D::from(data);
                 self.read(ticket, Present { candidate: None, token, version, owner, data })
             }
+            (Request::Inspect, Ok(Reply::Exists(stat))) => self.inspected(ticket, &stat),
+            (Request::Inspect, Err(Failure::NoNode)) => self.list_again(),
+            // A server that forbids to look at it leaves no watch.
+            (Request::Inspect, Err(Failure::NoAuth)) => self.blocked(Armed::NotYet),
             (Request::AwaitZnode, Err(Failure::NoNode)) => {
                 self.stage = Stage::Awaiting(Sign::Znode, Armed::With(ticket));
                 self.tell(Told::Absent, Observed::Absent)
@@ -144,7 +158,11 @@ impl<D: for<'a> From<&'a [u8]>> Observer<D> {
         let Subject::Leader(format) = self.subject else {
             return self.fail(ObserverFailure::UnexpectedReply);
         };
-        match lowest(format, list) {
+        let passed = match &self.stage {
+            Stage::Confirming(First { passed: Some(passed), .. }) => Some(passed.as_str()),
+            _ => None,
+        };
+        match Found::in_list(format, list, passed) {
             None => {
                 let armed = match request {
                     Request::AwaitChild => Armed::With(ticket),
@@ -154,16 +172,89 @@ impl<D: for<'a> From<&'a [u8]>> Observer<D> {
                 self.tell(Told::Absent, Observed::Absent)
             }
             Some(Err(TooLong)) => self.hidden(),
-            Some(Ok(name)) => match core::mem::replace(&mut self.stage, Stage::Hidden) {
-                Stage::Confirming(present, ticket) if present.candidate.as_ref() == Some(&name) => {
-                    self.see(name, present, ticket)
+            Some(Ok(Found { first: name, foreign })) => {
+                match core::mem::replace(&mut self.stage, Stage::Hidden) {
+                    Stage::Confirming(first) if first.name == name => self.weigh(first, foreign),
+                    // What was passed over for one candidate may block another one.
+                    Stage::Confirming(First { passed: Some(_), .. }) => {
+                        self.stage = self.subject.first();
+                        None
+                    }
+                    _ => {
+                        self.stage = Stage::ReadingFound(name, foreign);
+                        None
+                    }
                 }
-                _ => {
-                    self.stage = Stage::ReadingFound(name);
-                    None
-                }
-            },
+            }
         }
+    }
+
+    /// Decides whether the first candidate leads, by the foreign child that was listed.
+    fn weigh(&mut self, first: First<D>, foreign: Foreign) -> Option<Observed<D>> {
+        match foreign {
+            Foreign::None => self.see(first.name, first.present, first.ticket),
+            Foreign::Child(foreign) => {
+                self.stage = Stage::Inspecting(first, foreign);
+                None
+            }
+            Foreign::LongName => self.obstructed(first, None, Armed::NotYet),
+        }
+    }
+
+    /// Takes in the owner of a foreign child, by the rule of nominees.
+    fn inspected(&mut self, ticket: Ticket, stat: &Stat) -> Option<Observed<D>> {
+        match &self.stage {
+            Stage::Inspecting(first, _)
+                if stat.owner.is_some() && stat.owner != first.present.owner =>
+            {
+                self.blocked(Armed::With(ticket))
+            }
+            _ => self.pass_over(),
+        }
+    }
+
+    /// Goes on after the end of the foreign child. Another one may have come meanwhile, before it by
+    /// name.
+    fn list_again(&mut self) -> Option<Observed<D>> {
+        self.go(|stage, subject| match stage {
+            Stage::Inspecting(first, _) => Stage::Confirming(first),
+            _ => subject.first(),
+        });
+        None
+    }
+
+    /// Goes on behind the foreign child that was looked at.
+    fn pass_over(&mut self) -> Option<Observed<D>> {
+        self.go(|stage, subject| match stage {
+            Stage::Inspecting(first, foreign) => {
+                Stage::Confirming(First { passed: Some(foreign), ..first })
+            }
+            _ => subject.first(),
+        });
+        None
+    }
+
+    fn blocked(&mut self, armed: Armed) -> Option<Observed<D>> {
+        if let Stage::Inspecting(first, foreign) =
+            core::mem::replace(&mut self.stage, Stage::Hidden)
+        {
+            return self.obstructed(first, Some(foreign), armed);
+        }
+        self.stage = self.subject.first();
+        None
+    }
+
+    fn obstructed(
+        &mut self,
+        first: First<D>,
+        by: Option<ChildName>,
+        armed: Armed,
+    ) -> Option<Observed<D>> {
+        let First { name, present, ticket, .. } = first;
+        self.stage = Stage::Blocked { candidate: ticket, foreign: armed };
+        let told = Told::Blocked(present.token, present.version, by.clone());
+        let first = Present { candidate: Some(name), ..present };
+        self.tell(told, Observed::Blocked { first, by })
     }
 
     /// Takes in a read that has left a watch.
@@ -174,14 +265,16 @@ impl<D: for<'a> From<&'a [u8]>> Observer<D> {
                 self.stage = Stage::WatchingMark(ticket);
                 self.tell(Told::Present(token, present.version), Observed::Present(present))
             }
-            Stage::ReadingFound(name) => match self.subject {
-                Subject::Leader(format) if format.recovery() != Recovery::Id => {
-                    let candidate = Some(name);
-                    self.stage = Stage::Confirming(Present { candidate, ..present }, ticket);
-                    None
+            Stage::ReadingFound(name, foreign) => {
+                let first = First { name, present, ticket, passed: None };
+                match self.subject {
+                    Subject::Leader(format) if format.recovery() != Recovery::Id => {
+                        self.stage = Stage::Confirming(first);
+                        None
+                    }
+                    _ => self.weigh(first, foreign),
                 }
-                _ => self.see(name, present, ticket),
-            },
+            }
             Stage::Rereading(name, known) if known == token => self.see(name, present, ticket),
             // Another candidate of the same name, in another election node: others may be before it.
             _ => {
@@ -231,29 +324,6 @@ impl<D: for<'a> From<&'a [u8]>> Observer<D> {
     }
 }
 
-/// The candidate's name is too long to be kept.
-struct TooLong;
-
-/// Returns the candidate that leads by this list.
-fn lowest(format: Format, list: Children<'_>) -> Option<Result<CandidateName, TooLong>> {
-    let number = |name: &str| format.rival(Access::Exclusive, name);
-    let kept = |name: &str| format.parse(name).map_err(|_| TooLong);
-    if let Some(index) = list.index() {
-        let in_order =
-            (0..index.len(Order::BySequence)).map(|at| index.name(Order::BySequence, at));
-        return in_order.flatten().find(|name| number(name).is_some()).map(kept);
-    }
-    let mut least: Option<(Sequence, &str)> = None;
-    for name in list {
-        if let Some(sequence) = number(name)
-            && least.is_none_or(|least| (sequence, name) < least)
-        {
-            least = Some((sequence, name));
-        }
-    }
-    least.map(|(_, name)| kept(name))
-}
-
 impl<D: for<'a> From<&'a [u8]>> Recipe for Observer<D> {
     type Notice = Observed<D>;
 
@@ -282,7 +352,7 @@ impl<D: for<'a> From<&'a [u8]>> Recipe for Observer<D> {
                     notice = self.answered((ticket, request), result);
                 }
             }
-            Event::Changed { ticket, change } if self.stage.watch() == Some(ticket) => {
+            Event::Changed { ticket, change } if self.stage.watches(ticket) => {
                 self.changed(change);
             }
             Event::Look => {
@@ -313,7 +383,7 @@ impl<D: for<'a> From<&'a [u8]>> Recipe for Observer<D> {
         let is_read =
             |(sent, request): (Ticket, Request)| sent == ticket && request.leaves_a_watch();
         !matches!(self.stage, Stage::Ended(_))
-            && (self.stage.watch() == Some(ticket) || self.line.in_flight().is_some_and(is_read))
+            && (self.stage.watches(ticket) || self.line.in_flight().is_some_and(is_read))
     }
 
     fn waits_for_look(&self) -> bool {

@@ -44,7 +44,7 @@ pub use hand_over::{HandOver, HandOverError};
 pub use inner::WithdrawError;
 pub use leadership::Leadership;
 pub use nomination::Nomination;
-pub use observation::{Acknowledgement, Follow, Observation, ObservedLeader};
+pub use observation::{Acknowledgement, Follow, ForeignZnode, Observation, ObservedLeader};
 pub use observer::Observer;
 pub use position::Position;
 pub use probe::NominationProbe;

@@ -55,11 +55,12 @@ pub use counter::{CompareAndSet, Counter, CounterError};
 pub use double_barrier::{DoubleBarrier, EnterError, Entered, LeaveError};
 pub use election::{
     Acknowledgement, Blocker, CancelReason, Cancellation, Cancelled, Candidate, Candidates,
-    Election, ElectionError, EndError, EndReason, Epoch, Follow, HandOver, HandOverError,
-    Leadership, LostReason, Nomination, NominationProbe, Observation, ObservedLeader, Observer,
-    OnStepDownRequest, Position, Reopening, Resignation, Role, RunEnd, RunError, RunOptions,
-    RunReport, Status, StepDownRequest, StepDownRequestError, StepDownRequested, StepDownRequests,
-    Term, TermEnd, Terms, Verdict, VerifyError, WhileSuspended, WithdrawError, WorkEnd,
+    Election, ElectionError, EndError, EndReason, Epoch, Follow, ForeignZnode, HandOver,
+    HandOverError, Leadership, LostReason, Nomination, NominationProbe, Observation,
+    ObservedLeader, Observer, OnStepDownRequest, Position, Reopening, Resignation, Role, RunEnd,
+    RunError, RunOptions, RunReport, Status, StepDownRequest, StepDownRequestError,
+    StepDownRequested, StepDownRequests, Term, TermEnd, Terms, Verdict, VerifyError,
+    WhileSuspended, WithdrawError, WorkEnd,
 };
 pub use error::{Error, ErrorKind};
 pub use group::{Group, GroupWatch, Membership, MembershipError, MembershipState};

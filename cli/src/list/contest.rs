@@ -11,6 +11,7 @@ use super::queue::{Contender, Queue};
 use super::row::{Behind, Role, Row, blocks};
 use super::table::{ELECTION, LOCK, Listing, SEMAPHORE};
 use crate::args::{FormatName, Kind, QueueFormatName, Reading};
+use crate::console;
 use crate::failure::Failure;
 
 /// The children of a node, in the order in which they are shown.
@@ -87,6 +88,9 @@ async fn show_queue(
     mut listing: Listing,
 ) -> Result<usize, Failure> {
     let Children { contenders, others } = Children::of(names, format);
+    let is_election = format.kind() == Kind::Election;
+    let is_mixed = others.iter().any(|(role, _)| *role == Role::Foreign);
+    let blocked = if is_election && is_mixed { lookup.blocked_first(format).await? } else { None };
     let mut queue = Queue::default();
     let mut shown: Vec<String> = Vec::new();
     for (sequence, access, name) in contenders {
@@ -94,8 +98,12 @@ async fn show_queue(
         let session = stat.ephemeral_owner;
         let behind = queue.add(Contender { access, sequence, session });
         let blocks = blocks(&stat, format.format().parse(&name).is_ok());
-        let is_election = format.kind() == Kind::Election;
+        let blocked_by = blocked
+            .as_ref()
+            .filter(|(token, _)| token.get() == stat.czxid.get())
+            .map(|(_, by)| by.to_string());
         let role = match (behind, is_election) {
+            (None, true) if blocked_by.is_some() => Role::Blocked,
             (None, true) => Role::Leader,
             (Some(_), true) => Role::Follower,
             (None, false) => Role::Holder,
@@ -106,11 +114,15 @@ async fn show_queue(
             access: (!is_election).then(|| access.into()),
             behind: behind.and_then(|place| behind_at(place, &shown)),
             format: Some(format.to_string()),
+            blocked_by,
             ..row
         })?;
         shown.push(name);
     }
     show_others(lookup, others, &mut listing).await?;
+    if let Some((_, by)) = blocked {
+        console::note(format_args!("the first candidate does not lead: blocked by {by}"));
+    }
     listing.end()
 }
 

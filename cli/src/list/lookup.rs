@@ -3,8 +3,11 @@
 use core::future::Future;
 use core::time::Duration;
 
-use election_tokio::{Bytes, Client, Error, Stat};
+use election_tokio::{
+    Bytes, Client, Error, Follow, ForeignZnode, Observation, Stat, Token, VerifyError,
+};
 
+use crate::args::FormatName;
 use crate::failure::Failure;
 
 /// Reads below a path, with a bound on each answer.
@@ -39,6 +42,23 @@ impl Lookup<'_> {
     /// Returns the metadata of a child; `None` if it has gone meanwhile.
     pub(super) async fn stat(&self, name: &str) -> Result<Option<Stat>, Failure> {
         self.within(self.client.exists(&self.path_of(name))).await
+    }
+
+    /// Returns the token of the first candidate, and the znode that keeps it from leading; `None` if it
+    /// leads, or none stands.
+    pub(super) async fn blocked_first(
+        &self,
+        format: FormatName,
+    ) -> Result<Option<(Token, ForeignZnode)>, Failure> {
+        let election = self.client.election(self.path).format(format.format());
+        let mut observer = election.observe(Follow::LeaderAndAcknowledgement)?;
+        let seen = observer.wait_for(|seen| *seen != Observation::Unknown);
+        let seen = tokio::time::timeout(self.timeout, seen).await;
+        let seen = seen.map_err(|_| Failure::NoAnswer(self.timeout))?;
+        Ok(match seen.map_err(|_| VerifyError::ClientClosed)? {
+            Observation::Blocked { first, by } => Some((first.token, by)),
+            _ => None,
+        })
     }
 
     fn path_of(&self, child: &str) -> String {

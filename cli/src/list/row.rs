@@ -24,6 +24,9 @@ pub(super) struct Row {
     /// Why no contender behind it gets its turn before it is deleted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) blocks: Option<&'static str>,
+    /// The znode of another format that keeps the first candidate from leading.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) blocked_by: Option<String>,
     #[serde(flatten)]
     pub(super) data: Data,
 }
@@ -33,6 +36,8 @@ pub(super) struct Row {
 #[serde(rename_all = "lowercase")]
 pub(super) enum Role {
     Leader,
+    /// It is the first, and does not lead: a znode of another format is in the way.
+    Blocked,
     Follower,
     Holder,
     Waits,
@@ -58,6 +63,7 @@ impl Role {
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Leader => "leader",
+            Self::Blocked => "blocked",
             Self::Follower => "follower",
             Self::Holder => "holder",
             Self::Waits => "waits",
@@ -130,6 +136,7 @@ impl Row {
             behind: None,
             format: None,
             blocks: None,
+            blocked_by: None,
             data,
         }
     }
@@ -167,6 +174,7 @@ pub(super) mod tests {
             behind: None,
             format: None,
             blocks: None,
+            blocked_by: None,
             data: data.into(),
         }
     }

@@ -14,6 +14,12 @@ pub(super) enum ElectionEvent {
         candidate: String,
         predecessor: String,
     },
+    /// A znode keeps the nominee from leading, such as a participant of another format.
+    Blocked {
+        candidate: String,
+        #[serde(rename = "by")]
+        blocker: String,
+    },
     /// First in the queue, and not elected: its lease is not in force.
     AwaitingLease {
         candidate: String,
@@ -86,6 +92,7 @@ impl Event for ElectionEvent {
     fn name(&self) -> &'static str {
         match self {
             Self::Following { .. } => "following",
+            Self::Blocked { .. } => "blocked",
             Self::AwaitingLease { .. } => "awaiting_lease",
             Self::AwaitingLockDelay { .. } => "awaiting_lock_delay",
             Self::Elected { .. } => "elected",
@@ -105,6 +112,7 @@ impl Event for ElectionEvent {
             Self::Following { candidate, predecessor } => {
                 format!("{candidate} follows {predecessor}")
             }
+            Self::Blocked { candidate, blocker } => format!("{candidate} is blocked by {blocker}"),
             Self::AwaitingLease { candidate, reason } => {
                 format!("{candidate} is the first, and waits to be elected: {reason}")
             }
@@ -209,5 +217,12 @@ mod tests {
             let expected = format!("{{\"at\":\"1970-01-01T00:00:00.000Z\",{fields}}}\n");
             assert_eq!(json_of(&Subject::Election("/e".into()), &event), expected);
         }
+    }
+
+    #[test]
+    fn a_blocked_nominee_names_what_blocks_it() {
+        let event = ElectionEvent::Blocked { candidate: "c-1".into(), blocker: "b".into() };
+        let expected = r#"{"at":"1970-01-01T00:00:00.000Z","event":"blocked","election":"/e","id":"a \"b\"","candidate":"c-1","by":"b"}"#;
+        assert_eq!(json_of(&Subject::Election("/e".into()), &event).trim_end(), expected);
     }
 }

@@ -11,6 +11,10 @@ pub(super) enum Part {
     Following {
         predecessor: String,
     },
+    /// A znode keeps it from leading that does not go by the rules of its own format.
+    Blocked {
+        by: String,
+    },
     /// It is the first, and its lease is not in force.
     AwaitingLease,
     /// It is the first, and the previous leader did not confirm that it has ended.
@@ -57,7 +61,10 @@ impl Part {
     /// over.
     pub(super) const fn is_ready(&self) -> bool {
         match self {
-            Self::Following { .. } | Self::AwaitingLease | Self::AwaitingLockDelay => true,
+            Self::Following { .. }
+            | Self::Blocked { .. }
+            | Self::AwaitingLease
+            | Self::AwaitingLockDelay => true,
             Self::Leading { command, .. } => matches!(command, CommandState::Ready),
             Self::Outside | Self::Suspended { .. } | Self::Ending => false,
         }
@@ -74,6 +81,7 @@ impl fmt::Display for Part {
         match self {
             Self::Outside => f.write_str("does not stand for election yet"),
             Self::Following { predecessor } => write!(f, "follows {predecessor}"),
+            Self::Blocked { by } => write!(f, "stands, blocked by {by}"),
             Self::AwaitingLease => f.write_str("is the first, and waits to be elected"),
             Self::AwaitingLockDelay => {
                 f.write_str("is the first, and waits for the lock delay to pass")

@@ -6,8 +6,8 @@ use core::mem;
 use core::time::Duration;
 
 use election_tokio::{
-    CandidateName, EndReason, Leadership, LeaseOutlook, LostReason, Nomination, Role, Status,
-    Updates, WithdrawError,
+    Blocker, CandidateName, EndReason, Leadership, LeaseOutlook, LostReason, Nomination,
+    NomineeHealth, Role, Status, Updates, WithdrawError,
 };
 use tokio::time::Instant;
 
@@ -15,6 +15,7 @@ use super::announcer::Announcer;
 use super::event::{By, ElectionEvent};
 use super::lead::{Lead, LeadNews, OnStepDownRequest};
 use super::part::{CommandState, Part};
+use super::words::in_words;
 use crate::console;
 use crate::contender::Departure;
 use crate::event::Recorder;
@@ -56,6 +57,7 @@ pub(super) struct Nominee {
 enum Place {
     Outside,
     Following { candidate: Option<CandidateName>, predecessor: CandidateName },
+    Blocked { candidate: Option<CandidateName>, by: Blocker },
     AwaitingLease { candidate: Option<CandidateName>, outlook: LeaseOutlook },
     AwaitingLockDelay { candidate: Option<CandidateName>, until: Option<Instant> },
     Leading(Lead),
@@ -122,6 +124,7 @@ impl Nominee {
             Place::Following { predecessor, .. } => {
                 Part::Following { predecessor: predecessor.to_string() }
             }
+            Place::Blocked { by, .. } => Part::Blocked { by: by.to_string() },
             Place::AwaitingLockDelay { .. } => Part::AwaitingLockDelay,
             Place::AwaitingLease { .. } => Part::AwaitingLease,
             Place::Leading(lead) => Part::Leading { term: lead.term(), command: self.command },
@@ -133,6 +136,10 @@ impl Nominee {
     fn heed_status(&mut self) -> Standing {
         let status = self.status.latest_and_update();
         self.record_loss();
+        if let NomineeHealth::Blocked { by, .. } = self.nomination.health().nominee {
+            self.is_blocked(status.candidate, by);
+            return Standing::Waiting;
+        }
         match status.role {
             Role::Leading { .. } => self.leads(Certainty::Certain),
             Role::Suspended { .. } => self.leads(Certainty::InDoubt),
@@ -152,8 +159,19 @@ impl Nominee {
                 self.record_end(reason.to_string());
                 Standing::Ended(reason)
             }
-            _ => Standing::Waiting,
+            _ => {
+                // What blocked it has gone, and it has not found its new place yet.
+                if let Place::Blocked { .. } = self.place {
+                    self.place = Place::Outside;
+                }
+                Standing::Waiting
+            }
         }
+    }
+
+    /// Returns whether the nominee stands in a place of which no change of its status may tell.
+    pub(super) fn is_to_be_looked_at(&self) -> bool {
+        matches!(self.place, Place::Outside | Place::Blocked { .. })
     }
 
     /// Keeps the lock delay for the next leader although this one resigns: COMMAND works on.
@@ -294,6 +312,20 @@ impl Nominee {
         self.place = Place::Following { candidate, predecessor };
     }
 
+    fn is_blocked(&mut self, candidate: Option<CandidateName>, by: Blocker) {
+        if let Place::Blocked { candidate: recorded, by: recorded_by } = &self.place
+            && *recorded == candidate
+            && *recorded_by == by
+        {
+            return;
+        }
+        self.recorder.record(&ElectionEvent::Blocked {
+            candidate: candidate.as_ref().map_or_else(String::new, ToString::to_string),
+            blocker: by.to_string(),
+        });
+        self.place = Place::Blocked { candidate, by };
+    }
+
     fn awaits_lease(&mut self, candidate: Option<CandidateName>, outlook: LeaseOutlook) {
         if let Place::AwaitingLease { candidate: recorded, outlook: recorded_outlook } = &self.place
             && *recorded == candidate
@@ -390,32 +422,9 @@ fn left_reason(place: &Place) -> &'static str {
         Place::Leading(_) | Place::Suspended(_) => "resigned",
         Place::Outside
         | Place::Following { .. }
+        | Place::Blocked { .. }
         | Place::AwaitingLease { .. }
         | Place::AwaitingLockDelay { .. }
         | Place::Ended => "withdrew",
     }
-}
-
-/// Describes what a promoted nominee waits for.
-fn in_words(outlook: LeaseOutlook) -> String {
-    match outlook {
-        LeaseOutlook::RoundTripTooLong { round_trip, timeout, longest } => {
-            let [round_trip, timeout, longest] = [round_trip, timeout, longest].map(milliseconds);
-            format!(
-                "answers take {round_trip}, and with a session timeout of {timeout} have to come \
-                 within {longest} for a lease to be kept; ask for a longer --session-timeout"
-            )
-        }
-        LeaseOutlook::NoLease { family } => format!(
-            "no lease holds on {family}: use Apache ZooKeeper, or --lease-grade advisory if \
-             everything that COMMAND writes is guarded by the token"
-        ),
-        _ => "no server has proved yet that the session lives".to_owned(),
-    }
-}
-
-/// Formats a time, rounded down.
-fn milliseconds(time: Duration) -> humantime::FormattedDuration {
-    let millis = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
-    humantime::format_duration(Duration::from_millis(millis))
 }

@@ -40,7 +40,7 @@ impl Known {
     /// Records an observation, and returns whether the leader is another one.
     pub(super) fn see(&mut self, seen: Observation) -> bool {
         let before = core::mem::replace(&mut self.seen, seen);
-        let token = |seen: &Observation| seen.leader().map(|leader| leader.token);
+        let token = |seen: &Observation| seen.first().map(|first| first.token);
         let is_first = before == Observation::Unknown;
         let is_new = is_first
             || token(&before) != token(&self.seen)

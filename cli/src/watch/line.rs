@@ -34,6 +34,8 @@ struct Line<'a> {
     #[serde(flatten)]
     leader: Option<Leader>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    blocked_by: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     candidates: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     ended: Option<bool>,
@@ -104,6 +106,9 @@ impl Lines {
             let (event, leader) = match &known.seen {
                 Observation::Unknown | Observation::Failed(_) => return text,
                 Observation::Led(leader) => ("leader", Some(Leader::new(leader, known.since))),
+                Observation::Blocked { first, .. } => {
+                    ("blocked", Some(Leader::new(first, known.since)))
+                }
                 Observation::Hidden => ("hidden", None),
                 _ => ("vacant", None),
             };
@@ -142,6 +147,19 @@ impl Lines {
         let at = time(SystemTime::now());
         let election = &self.election;
         let (candidates, ended) = counted.unzip();
-        console::json_line(&Line { at, event, election, leader, candidates, ended, reason })
+        let blocked_by = match (&self.seen, &leader) {
+            (Observation::Blocked { by, .. }, Some(_)) => Some(by.to_string()),
+            _ => None,
+        };
+        console::json_line(&Line {
+            at,
+            event,
+            election,
+            leader,
+            blocked_by,
+            candidates,
+            ended,
+            reason,
+        })
     }
 }

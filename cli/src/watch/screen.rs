@@ -78,6 +78,11 @@ fn lines(election: &str, known: &Known, now: SystemTime) -> Vec<(Style, String)>
     let since = since(known.since, now);
     match &known.seen {
         Observation::Led(leader) => lines.extend(of_leader(leader, &since)),
+        Observation::Blocked { first, by } => {
+            let first = Shown::from(first).describe();
+            lines.push((BAD, format!("leader      none: {first} is the first, blocked by {by}")));
+            lines.push((plain, format!("since       {since}")));
+        }
         Observation::Unknown => lines.push((plain, "waiting for the first answer".to_owned())),
         Observation::Hidden => {
             let hidden = "a candidate that may not be read, or with a name above 64 bytes";

@@ -11,10 +11,10 @@ use crate::support::{BEATING, Folder, Plan, Run, observed, output, servers, text
 
 const HTTP: &str = "--http=127.0.0.1:0";
 
-struct Answer {
-    code: u16,
+pub(crate) struct Answer {
+    pub(crate) code: u16,
     head: String,
-    body: String,
+    pub(crate) body: String,
 }
 
 impl Answer {
@@ -47,12 +47,12 @@ pub(crate) fn http_code(address: &str, path: &str) -> u16 {
     request(address, &format!("GET {path} HTTP/1.1\r\nHost: zkelect\r\n\r\n")).code
 }
 
-fn get(run: &Run, path: &str) -> Answer {
+pub(crate) fn get(run: &Run, path: &str) -> Answer {
     request(&address(run), &format!("GET {path} HTTP/1.1\r\nHost: zkelect\r\n\r\n"))
 }
 
 /// Waits until this is answered so.
-fn wait_for_code(run: &Run, path: &str, code: u16) -> Answer {
+pub(crate) fn wait_for_code(run: &Run, path: &str, code: u16) -> Answer {
     let mut last = get(run, path);
     let waited = eventually(SOON, &format!("{path} is answered with {code}"), || {
         last = get(run, path);

@@ -1,10 +1,11 @@
 //! The progress of an observer, and its request in each stage.
 
+use super::survey::Foreign;
 use super::told::{ObserverEnd, Present};
 use crate::command::{Op, Watch, Znode};
 use crate::format::Format;
 use crate::id::Token;
-use crate::name::CandidateName;
+use crate::name::{CandidateName, ChildName};
 use crate::ticket::Ticket;
 
 /// The subject of an observer.
@@ -22,10 +23,18 @@ pub(super) enum Stage<D> {
     Barrier,
     Finding,
     /// Reads the candidate that was the lowest in the last list.
-    ReadingFound(CandidateName),
-    /// Confirms a candidate that was read, and is watched: its name does not distinguish it from one of
-    /// an earlier election node.
-    Confirming(Present<D>, Ticket),
+    ReadingFound(CandidateName, Foreign),
+    /// Lists again, for a candidate that was read and is watched: its name does not distinguish it from
+    /// one of an earlier election node, or a foreign child was passed over.
+    Confirming(First<D>),
+    /// Looks whether this foreign child blocks the first candidate.
+    Inspecting(First<D>, ChildName),
+    /// Watches the first candidate, and the foreign child that blocks it. Without a watch on that it
+    /// waits for the next look, too.
+    Blocked {
+        candidate: Ticket,
+        foreign: Armed,
+    },
     /// Reads again the leader that it has reported.
     Rereading(CandidateName, Token),
     Watching(CandidateName, Token, Ticket),
@@ -36,6 +45,16 @@ pub(super) enum Stage<D> {
     /// Waits for the next look.
     Hidden,
     Ended(ObserverEnd),
+}
+
+/// The first candidate, which was read and is watched.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct First<D> {
+    pub(super) name: CandidateName,
+    pub(super) present: Present<D>,
+    pub(super) ticket: Ticket,
+    /// The foreign child that was looked at last.
+    pub(super) passed: Option<ChildName>,
 }
 
 /// The znode that shows that there may be a leader or a mark.
@@ -59,6 +78,7 @@ pub(super) enum Request {
     Find,
     Confirm,
     Read,
+    Inspect,
     AwaitChild,
     AwaitZnode,
 }
@@ -67,7 +87,7 @@ impl Request {
     pub(super) const fn leaves_a_watch(self) -> bool {
         match self {
             Self::Barrier | Self::Find | Self::Confirm => false,
-            Self::Read | Self::AwaitChild | Self::AwaitZnode => true,
+            Self::Read | Self::Inspect | Self::AwaitChild | Self::AwaitZnode => true,
         }
     }
 }
@@ -96,13 +116,20 @@ impl<D> Stage<D> {
             Self::Barrier => (Request::Barrier, Op::Barrier),
             Self::Finding => list(Request::Find, Watch::None),
             Self::Confirming(..) => list(Request::Confirm, Watch::None),
-            Self::ReadingFound(name) | Self::Rereading(name, _) => read(Znode::Child(name.into())),
+            Self::ReadingFound(name, _) | Self::Rereading(name, _) => {
+                read(Znode::Child(name.into()))
+            }
+            Self::Inspecting(_, foreign) => {
+                let znode = Znode::Child(foreign.into());
+                (Request::Inspect, Op::Exists { znode, watch: Watch::Other })
+            }
             Self::ReadingMark => read(subject.znode()),
             Self::Awaiting(Sign::Child, Armed::NotYet) => list(Request::AwaitChild, Watch::Other),
             Self::Awaiting(Sign::Znode, Armed::NotYet) => {
                 (Request::AwaitZnode, Op::Exists { znode: subject.znode(), watch: Watch::Other })
             }
             Self::Watching(..)
+            | Self::Blocked { .. }
             | Self::WatchingMark(_)
             | Self::Awaiting(_, Armed::With(_))
             | Self::Hidden
@@ -110,14 +137,18 @@ impl<D> Stage<D> {
         })
     }
 
-    /// Returns the watch that the observer waits for.
-    pub(super) const fn watch(&self) -> Option<Ticket> {
+    /// Returns whether the observer waits for this watch.
+    pub(super) fn watches(&self, ticket: Ticket) -> bool {
         match self {
-            Self::Confirming(_, ticket)
-            | Self::Watching(_, _, ticket)
-            | Self::WatchingMark(ticket)
-            | Self::Awaiting(_, Armed::With(ticket)) => Some(*ticket),
-            _ => None,
+            Self::Confirming(First { ticket: armed, .. })
+            | Self::Inspecting(First { ticket: armed, .. }, _)
+            | Self::Watching(_, _, armed)
+            | Self::WatchingMark(armed)
+            | Self::Awaiting(_, Armed::With(armed)) => *armed == ticket,
+            Self::Blocked { candidate, foreign } => {
+                *candidate == ticket || *foreign == Armed::With(ticket)
+            }
+            _ => false,
         }
     }
 
@@ -125,10 +156,11 @@ impl<D> Stage<D> {
     pub(super) fn renewed(self, subject: Subject) -> Self {
         match self {
             Self::Watching(name, token, _) => Self::Rereading(name, token),
-            Self::Confirming(Present { candidate: Some(name), .. }, _) => Self::ReadingFound(name),
             Self::WatchingMark(_) => Self::ReadingMark,
             Self::Awaiting(sign, _) => Self::Awaiting(sign, Armed::NotYet),
-            Self::Hidden | Self::Confirming(..) => subject.first(),
+            Self::Hidden | Self::Confirming(_) | Self::Inspecting(..) | Self::Blocked { .. } => {
+                subject.first()
+            }
             other => other,
         }
     }

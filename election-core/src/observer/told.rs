@@ -5,7 +5,7 @@ use thiserror::Error;
 use crate::code::NO_AUTH;
 use crate::event::Failure;
 use crate::id::{SessionId, Token, Version};
-use crate::name::CandidateName;
+use crate::name::{CandidateName, ChildName};
 
 /// The last observation. Each was true at one moment, and they come in order.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -14,6 +14,16 @@ pub enum Observed<D> {
     Absent,
     /// This candidate leads, or this is the mark.
     Present(Present<D>),
+    /// A candidate is the first, and a sequential child of another format stands beside it, which is
+    /// ephemeral and another session's. Its nominee waits for the end of that child, unless it led
+    /// before the child came.
+    Blocked {
+        /// The candidate.
+        first: Present<D>,
+        /// The first such child by name; `None` if its name is longer than 64 bytes. Then the observer
+        /// looks again at each [`Event::Look`](crate::Event::Look).
+        by: Option<ChildName>,
+    },
     /// A leader exists, but its candidate may not be read, or its name is longer than 64 bytes. The
     /// observer looks again at each [`Event::Look`](crate::Event::Look).
     Hidden,

@@ -7,7 +7,8 @@
 //! it read it; and where nothing is on its way, the last is so.
 
 use election_core::{
-    Format, Observed, Observer, ObserverEnd, Phase, Recipe as _, Subject, Token, Znode as Place,
+    Format, Observed, Observer, ObserverEnd, Phase, Present, Recipe as _, SessionId, Subject,
+    Token, Znode as Place,
 };
 
 use crate::lab::{
@@ -26,7 +27,14 @@ enum Name {
     Mark,
     /// Its number, and that in its id, if the format has one.
     Candidate(u32, u32),
+    /// A child of another format.
+    Foreign(u32),
 }
+
+/// That of all candidates.
+const CANDIDATES: SessionId = SessionId::new(900);
+/// That of a nominee of another format.
+const FOREIGN: SessionId = SessionId::new(901);
 
 /// The data that an observer keeps.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -38,13 +46,23 @@ impl From<&[u8]> for Data {
     }
 }
 
-/// The leader, or the mark, at one moment.
-type Moment = Option<(Token, i32, Access)>;
+/// What stands at one moment.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Moment {
+    /// The first candidate, or the mark.
+    first: Option<(Token, i32, Access)>,
+    /// The children of another format for the end of which a nominee waits.
+    blockers: Vec<Name>,
+    /// Whether the first candidate was not blocked at this moment, or an earlier one.
+    may_lead: bool,
+}
 
 #[derive(Clone, Debug, Hash)]
 struct World {
     subject: Subject,
     joins: u8,
+    /// Children of another format that come, each of another session, of none, or of that of the candidates.
+    strangers: u8,
     wipes: u8,
     next: u32,
     next_id: u32,
@@ -56,28 +74,47 @@ struct World {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Act {
     Join,
+    Intrude(Option<SessionId>),
     /// The election node is deleted with all that is in it.
     Wipe,
 }
 
 impl World {
     fn is_true_at(&self, moment: &Moment, rights: Rights) -> bool {
-        match (&self.told, moment) {
+        let is = |present: &Present<Data>, (token, version, _): (Token, i32, Access)| {
+            present.token == token && present.version.get() == version
+        };
+        match (&self.told, moment.first) {
             (Some(Observed::Absent), None) => true,
-            (Some(Observed::Hidden), moment) => {
-                rights != Rights::All || moment.is_some_and(|moment| moment.2 == Access::Barred)
+            (Some(Observed::Hidden), first) => {
+                rights != Rights::All || first.is_some_and(|first| first.2 == Access::Barred)
             }
-            (Some(Observed::Present(present)), Some((token, version, _))) => {
-                present.token == *token && present.version.get() == *version
+            (Some(Observed::Present(present)), Some(first)) => {
+                is(present, first) && moment.may_lead
+            }
+            (Some(Observed::Blocked { first: present, by: Some(by) }), Some(first)) => {
+                let mut blockers = moment.blockers.iter();
+                is(present, first) && blockers.any(|name| Self::text(*name) == by.as_str())
             }
             _ => false,
         }
     }
 }
 
-fn moment(tree: &Tree<Name>) -> Moment {
-    let is_it = |(name, _): &(&Name, &Znode)| **name != Name::Node;
-    tree.iter().find(is_it).map(|(_, znode)| (znode.token, znode.version, znode.access))
+/// Notes what stands in a tree as the next moment.
+fn note(model: &mut World, tree: &Tree<Name>) {
+    let is_first = |(name, _): &(&Name, &Znode)| matches!(name, Name::Mark | Name::Candidate(..));
+    let first = tree.iter().find(is_first).map(|(_, it)| (it.token, it.version, it.access));
+    let blocks = |(name, it): &(&Name, &Znode)| {
+        let is_anothers = it.owner.is_some_and(|owner| owner != CANDIDATES);
+        matches!(name, Name::Foreign(_)) && (it.access == Access::Barred || is_anothers)
+    };
+    let blockers: Vec<Name> = tree.iter().filter(blocks).map(|(name, _)| *name).collect();
+    let token = first.map(|first| first.0);
+    let last = model.moments.last();
+    let did = last.is_some_and(|it| it.may_lead && it.first.map(|first| first.0) == token);
+    let may_lead = blockers.is_empty() || did;
+    model.moments.push(Moment { first, blockers, may_lead });
 }
 
 impl Model for World {
@@ -88,7 +125,7 @@ impl Model for World {
     type Act = Act;
 
     const NODE: Name = Name::Node;
-    const WATCHES: usize = 1;
+    const WATCHES: usize = 2;
 
     fn name(place: Place<'_>) -> Name {
         let number = |digits: &str| digits.parse().expect("a number");
@@ -97,11 +134,11 @@ impl Model for World {
             Place::Sibling(_) => Name::Mark,
             Place::Child(name) => {
                 let name = name.to_string();
-                match name.strip_prefix("n_") {
-                    Some(digits) => Name::Candidate(number(digits), 0),
-                    None => {
-                        Name::Candidate(number(&name[name.len() - 10..]), number(&name[27..39]))
-                    }
+                let last = number(&name[name.len() - 10..]);
+                match name.split_once(['_', '-']) {
+                    Some(("foreign", _)) => Name::Foreign(last),
+                    Some(("n", _)) => Name::Candidate(last, 0),
+                    _ => Name::Candidate(last, number(&name[27..39])),
                 }
             }
             other @ Place::Grandchild { .. } => panic!("no observer asks for {other:?}"),
@@ -111,6 +148,7 @@ impl Model for World {
     fn text(name: Name) -> String {
         match name {
             Name::Node | Name::Mark => String::new(),
+            Name::Foreign(number) => format!("foreign-{number:010}"),
             Name::Candidate(number, 0) => format!("n_{number:010}"),
             Name::Candidate(number, id) => {
                 format!("_c_11111111-1111-1111-1111-{id:012}-latch-{number:010}")
@@ -119,7 +157,7 @@ impl Model for World {
     }
 
     fn parent(name: Name) -> Option<Name> {
-        matches!(name, Name::Candidate(..)).then_some(Name::Node)
+        matches!(name, Name::Candidate(..) | Name::Foreign(_)).then_some(Name::Node)
     }
 
     fn is_operators(_: &Lab<Self>, name: Name) -> bool {
@@ -130,7 +168,12 @@ impl Model for World {
         let is_free = !lab.tip().contains_key(&Name::Mark);
         let join = (lab.model.joins > 0 && is_free).then_some((Act::Join, false));
         let may_wipe = lab.model.wipes > 0 && lab.tip().contains_key(&Name::Node);
-        join.into_iter().chain(may_wipe.then_some((Act::Wipe, false))).collect()
+        let strangers = [None, Some(CANDIDATES), Some(FOREIGN)];
+        let may_intrude = lab.model.strangers > 0;
+        let intrusions = strangers.into_iter().filter(|_| may_intrude);
+        let intrusions = intrusions.map(|owner| (Act::Intrude(owner), false));
+        let wipe = may_wipe.then_some((Act::Wipe, false));
+        join.into_iter().chain(wipe).chain(intrusions).collect()
     }
 
     fn act(lab: &mut Lab<Self>, act: Act) {
@@ -138,6 +181,10 @@ impl Model for World {
             Act::Join => {
                 lab.model.joins -= 1;
                 join(lab);
+            }
+            Act::Intrude(owner) => {
+                lab.model.strangers -= 1;
+                intrude(lab, owner);
             }
             Act::Wipe => {
                 lab.model.wipes -= 1;
@@ -156,13 +203,12 @@ impl Model for World {
     }
 
     fn committed(lab: &mut Lab<Self>, commit: &Commit<'_, Self>) {
-        lab.model.moments.push(moment(commit.after));
+        note(&mut lab.model, commit.after);
     }
 
     fn suffered(lab: &mut Lab<Self>, fault: &Step<Self>) {
         if let Step::OperatorBars(_) = fault {
-            let now = moment(lab.tip());
-            lab.model.moments.push(now);
+            note_tip(lab);
         }
     }
 
@@ -184,6 +230,10 @@ impl Model for World {
 
     fn check(lab: &Lab<Self>) -> Result<(), String> {
         let client = &lab.clients[0];
+        let is_blocked = matches!(lab.model.told, Some(Observed::Blocked { .. }));
+        if client.watches.len() > 1 + usize::from(is_blocked) {
+            return Err(format!("{} watches", client.watches.len()));
+        }
         let is_settled = client.is_idle() && client.applied == lab.server.tip_position();
         let stands = lab.tip().keys().any(|name| matches!(name, Name::Candidate(..)));
         if is_settled && stands && client.watches.iter().any(|watch| watch.of_children) {
@@ -195,9 +245,9 @@ impl Model for World {
     fn check_rest(lab: &Lab<Self>) -> Result<(), String> {
         let client = &lab.clients[0];
         let is_over = client.machines.values().all(|one| one.phase() == Phase::Over);
-        let now = moment(lab.tip());
+        let now = lab.model.moments.last().expect("one at least");
         let is_hidden = client.rights != Rights::All && lab.model.told == Some(Observed::Hidden);
-        if is_over || !is_hidden && lab.model.is_true_at(&now, client.rights) {
+        if is_over || !is_hidden && lab.model.is_true_at(now, client.rights) {
             return Ok(());
         }
         Err(format!("{:?} is told last, and {now:?} is so", lab.model.told))
@@ -210,38 +260,52 @@ fn commit(lab: &mut Lab<World>, effects: Vec<Effect<Name>>) {
         let mut tree = lab.tip().clone();
         for effect in &effects[..effects.len() - 1] {
             effect.apply(&mut tree);
-            lab.model.moments.push(moment(&tree));
+            note(&mut lab.model, &tree);
         }
     }
     lab.server.commit(effects);
-    let now = moment(lab.tip());
-    lab.model.moments.push(now);
+    note_tip(lab);
+}
+
+fn note_tip(lab: &mut Lab<World>) {
+    let tip = lab.tip().clone();
+    note(&mut lab.model, &tip);
 }
 
 fn join(lab: &mut Lab<World>) {
-    let token = lab.server.zxid + 1;
-    let mut effects = Vec::new();
     let name = match lab.model.subject {
         Subject::Mark(_) => Name::Mark,
         Subject::Leader(format) => {
-            if !lab.tip().contains_key(&Name::Node) {
-                effects.push(Effect::Put(Name::Node, Znode::new(token, 0)));
-            }
             lab.model.next += 1;
             lab.model.next_id += 1;
             let is_latch = format == Format::curator_latch();
             Name::Candidate(lab.model.next - 1, if is_latch { lab.model.next_id } else { 0 })
         }
     };
-    let owner = Some(election_core::SessionId::new(900));
+    create(lab, name, Some(CANDIDATES));
+}
+
+fn intrude(lab: &mut Lab<World>, owner: Option<SessionId>) {
+    lab.model.next += 1;
+    create(lab, Name::Foreign(lab.model.next - 1), owner);
+}
+
+fn create(lab: &mut Lab<World>, name: Name, owner: Option<SessionId>) {
+    let token = lab.server.zxid + 1;
+    let mut effects = Vec::new();
+    if name != Name::Mark && !lab.tip().contains_key(&Name::Node) {
+        effects.push(Effect::Put(Name::Node, Znode::new(token, 0)));
+    }
     effects.push(Effect::Put(name, Znode { owner, ..Znode::new(token, 0) }));
     commit(lab, effects);
 }
 
 /// Makes a world with so many candidates, none of which its server has applied yet.
 fn world(subject: Subject, count: u8, (joins, wipes): (u8, u8), budget: Budget) -> Lab<World> {
-    let (moments, told) = (vec![None], None);
-    let model = World { subject, joins, wipes, next: 0, next_id: 0, moments, told };
+    let (moments, told) = (Vec::new(), None);
+    let mut model =
+        World { subject, joins, strangers: 0, wipes, next: 0, next_id: 0, moments, told };
+    note(&mut model, &Tree::new());
     let lab = Lab::new(model, Tree::new(), budget).lagging(2).with_local_sessions();
     let mut lab = lab.client((), (), Some(Observer::new(subject)));
     (0..count).for_each(|_| join(&mut lab));
@@ -287,6 +351,36 @@ fn an_election_that_is_made_again_is_observed() {
     explore("made again, names recur", world(NAMELESS, 2, (2, 1), budget).lagging(4));
     let budget = Budget { writes: 1, ..NONE };
     explore("made again, names recur, written", world(NAMELESS, 2, (2, 1), budget).lagging(4));
+}
+
+/// A nominee that is the first waits for the end of a child of another format.
+#[test]
+fn a_candidate_that_a_child_of_another_format_blocks_is_not_observed_as_the_leader() {
+    let budget = Budget { deletions: 2, losses: 1, ..NONE };
+    explore("blocked", with_strangers(blocked(LATCH, (0, 0), budget), 1));
+    let budget = Budget { deletions: 1, writes: 1, bars: 1, looks: 1, expiries: 1, ..NONE };
+    explore("blocked, and written", blocked(LATCH, (0, 0), budget));
+    let budget = Budget { deletions: 2, ..NONE };
+    explore("strangers come and go", with_strangers(world(LATCH, 2, (0, 0), budget), 2));
+    let budget = Budget { deletions: 2, dropped_watches: 1, ..NONE };
+    explore("blocked, and made again", blocked(NAMELESS, (1, 1), budget));
+}
+
+/// Makes a world with children of another format before its candidate: one that blocks it, and in a format without
+/// ids one before that which does not.
+fn blocked(subject: Subject, acts: (u8, u8), budget: Budget) -> Lab<World> {
+    let mut lab = world(subject, 0, acts, budget);
+    if subject == NAMELESS {
+        intrude(&mut lab, None);
+    }
+    intrude(&mut lab, Some(FOREIGN));
+    join(&mut lab);
+    lab
+}
+
+fn with_strangers(mut lab: Lab<World>, strangers: u8) -> Lab<World> {
+    lab.model.strangers = strangers;
+    lab
 }
 
 #[test]

@@ -7,6 +7,8 @@ use election_core::{CandidateName, Observed, ObserverFailure, Present, Token};
 use tokio::time::Instant;
 use zk_jute::SessionId;
 
+use crate::error::Escaped;
+
 /// The subject that an observer follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Follow {
@@ -27,6 +29,17 @@ pub enum Observation {
     Vacant,
     /// This candidate leads.
     Led(ObservedLeader),
+    /// A candidate is the first, and does not lead as far as can be seen: a sequential znode of another
+    /// format is in the way, which goes with another session. The nominee waits for the end of that
+    /// znode; it leads if it led before that came, or was sure to be the next. An
+    /// [acknowledgement](ObservedLeader::acknowledgement) shows that it leads, so then it is
+    /// [`Self::Led`].
+    Blocked {
+        /// The first candidate.
+        first: ObservedLeader,
+        /// The znode in the way.
+        by: ForeignZnode,
+    },
     /// The first candidate may not be read, or has a name longer than 64 bytes. The observer looks
     /// again once in a [look interval](crate::ClientBuilder::look_interval).
     Hidden,
@@ -57,6 +70,28 @@ pub struct ObservedLeader {
     pub acknowledgement: Acknowledgement,
 }
 
+/// A sequential znode of another format beside candidates: a participant by another library, or another
+/// format of this one, that does not see them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ForeignZnode {
+    /// Its name.
+    Named(String),
+    /// Its name is longer than 64 bytes, and is not kept.
+    LongName,
+}
+
+impl fmt::Display for ForeignZnode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Named(name) => write!(f, "{}, of another format", Escaped(name)),
+            Self::LongName => {
+                f.write_str("a znode of another format with a name longer than 64 bytes")
+            }
+        }
+    }
+}
+
 /// A leader's acknowledgement that it has taken over.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -75,6 +110,14 @@ impl Observation {
     pub const fn leader(&self) -> Option<&ObservedLeader> {
         match self {
             Self::Led(leader) => Some(leader),
+            _ => None,
+        }
+    }
+
+    /// Returns the first candidate, if there is one: the leader, or a candidate that is blocked.
+    pub const fn first(&self) -> Option<&ObservedLeader> {
+        match self {
+            Self::Led(first) | Self::Blocked { first, .. } => Some(first),
             _ => None,
         }
     }
@@ -137,21 +180,38 @@ impl Sight {
             (None, ..) | (_, Follow::LeaderAndAcknowledgement, None) => Observation::Unknown,
             (Some(Observed::Absent | Observed::Ended(_)), ..) => Observation::Vacant,
             (Some(Observed::Hidden), ..) => Observation::Hidden,
-            (Some(Observed::Present(present)), ..) => self.led(present),
+            (Some(Observed::Present(present)), ..) => {
+                self.first(present).map_or(Observation::Vacant, Observation::Led)
+            }
+            (Some(Observed::Blocked { first, by }), ..) => match self.first(first) {
+                None => Observation::Vacant,
+                Some(first) if matches!(first.acknowledgement, Acknowledgement::Given(_)) => {
+                    Observation::Led(first)
+                }
+                Some(first) => Observation::Blocked {
+                    first,
+                    by: by.as_ref().map_or(ForeignZnode::LongName, |by| {
+                        ForeignZnode::Named(by.as_str().to_owned())
+                    }),
+                },
+            },
         }
     }
 
-    fn led(&self, present: &Present<Data>) -> Observation {
+    fn first(&self, present: &Present<Data>) -> Option<ObservedLeader> {
         let Present { candidate: Some(candidate), token, owner, data, .. } = present else {
-            return Observation::Vacant;
+            return None;
         };
         let acknowledgement = match (self.follow, &self.mark) {
             (Follow::Leader, _) | (_, None | Some(Observed::Hidden)) => Acknowledgement::Unknown,
             (_, Some(Observed::Present(mark))) => said_by(*token, &mark.data.0)
                 .map_or(Acknowledgement::Awaited, Acknowledgement::Given),
-            (_, Some(Observed::Absent | Observed::Ended(_))) => Acknowledgement::Awaited,
+            // A mark is not blocked.
+            (_, Some(Observed::Absent | Observed::Ended(_) | Observed::Blocked { .. })) => {
+                Acknowledgement::Awaited
+            }
         };
-        Observation::Led(ObservedLeader {
+        Some(ObservedLeader {
             candidate: candidate.clone(),
             token: *token,
             session: owner.map_or(SessionId::NONE, |owner| SessionId::new(owner.get())),
@@ -164,7 +224,7 @@ impl Sight {
 
 fn token_of(observed: Option<&Observed<Data>>) -> Option<Token> {
     match observed {
-        Some(Observed::Present(present)) => Some(present.token),
+        Some(Observed::Present(first) | Observed::Blocked { first, .. }) => Some(first.token),
         _ => None,
     }
 }

@@ -43,7 +43,8 @@ impl Election {
     /// It watches only the znode of the leader, so nominees that join or withdraw wake no observer.
     /// The end of a leader wakes each observer once, and each lists the candidates once and reads
     /// one. Without candidates, it watches the election node for the first one.
-    /// [`Follow::LeaderAndAcknowledgement`] costs a second watch.
+    /// [`Follow::LeaderAndAcknowledgement`] costs a second watch, and so does a znode of another
+    /// format that [blocks](Observation::Blocked) the first candidate, for as long as it stands.
     ///
     /// # Errors
     ///
@@ -149,7 +150,11 @@ impl State {
             Some(Observed::Present(Present { owner: Some(_), .. }) | Observed::Hidden) => {
                 leader.see(Leader::Known, now, journal);
             }
-            Some(Observed::Present(Present { owner: None, .. }) | Observed::Absent) => {
+            Some(
+                Observed::Present(Present { owner: None, .. })
+                | Observed::Blocked { .. }
+                | Observed::Absent,
+            ) => {
                 leader.see(Leader::Unknown, now, journal);
             }
             Some(Observed::Ended(_)) => leader.end(journal),

@@ -1,15 +1,27 @@
 //! Whether a token's leader still leads, as a third party asks.
 
-use election_core::{ObserverFailure, Token};
+use core::cmp::Ordering;
 
-use super::observation::{Follow, Observation};
+use election_core::{ObserverFailure, Token};
+use zk_jute::SessionId;
+
+use super::observation::{Follow, ForeignZnode, Observation};
 use super::{Election, ElectionError};
 
 /// The verdict about a token's leader.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It led at some moment between the call and the reply.
+    /// It led at some moment between the call and the reply, or is the first and about to lead: no
+    /// znode shows when its nominee has proved its lease.
     Leads,
+    /// Its candidate is the first, and no nominee leads with it, as far as can be seen: see
+    /// [`Observation::Blocked`].
+    Blocked {
+        /// The znode in the way.
+        by: ForeignZnode,
+    },
+    /// It is that of the first candidate, which is not ephemeral: no nominee leads by such a znode.
+    NotEphemeral,
     /// It does not lead, and never will again: a candidate with a greater token is the first, or
     /// none stands.
     Over {
@@ -57,26 +69,37 @@ impl Election {
     ///
     /// [`VerifyError`]: nothing is known.
     pub async fn verify(&self, token: Token) -> Result<Verdict, VerifyError> {
-        let Some(leader) = self.first_token().await? else {
+        let seen = self.first_observation().await?;
+        let Some(first) = seen.first() else {
             return Ok(Verdict::Over { leader: None });
         };
-        Ok(match token.cmp(&leader) {
-            core::cmp::Ordering::Equal => Verdict::Leads,
-            core::cmp::Ordering::Less => Verdict::Over { leader: Some(leader) },
-            core::cmp::Ordering::Greater => Verdict::NotYet { leader },
+        Ok(match token.cmp(&first.token) {
+            Ordering::Less => Verdict::Over { leader: Some(first.token) },
+            Ordering::Greater => Verdict::NotYet { leader: first.token },
+            Ordering::Equal if first.session == SessionId::NONE => Verdict::NotEphemeral,
+            Ordering::Equal => match seen {
+                Observation::Blocked { by, .. } => Verdict::Blocked { by },
+                _ => Verdict::Leads,
+            },
         })
     }
 
     /// Returns the token of the first candidate at some moment between the call and the reply.
     pub(super) async fn first_token(&self) -> Result<Option<Token>, VerifyError> {
+        Ok(self.first_observation().await?.first().map(|first| first.token))
+    }
+
+    /// Observes the first candidate, if there is one, at some moment between the call and the reply.
+    async fn first_observation(&self) -> Result<Observation, VerifyError> {
         let mut observer = self.observe(Follow::Leader)?;
         let seen = observer.wait_for(|seen| *seen != Observation::Unknown).await;
         match seen.map_err(|_| VerifyError::ClientClosed)? {
-            Observation::Led(leader) => Ok(Some(leader.token)),
-            Observation::Vacant => Ok(None),
             Observation::Hidden => Err(VerifyError::Hidden),
             Observation::Failed(failure) => Err(failure.into()),
             Observation::Unknown => Err(VerifyError::ClientClosed),
+            seen @ (Observation::Led(_) | Observation::Blocked { .. } | Observation::Vacant) => {
+                Ok(seen)
+            }
         }
     }
 }

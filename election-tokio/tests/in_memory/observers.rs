@@ -1,8 +1,8 @@
 //! Observers of an election, and third parties that ask whether a token leads.
 
 use election_tokio::{
-    Acknowledgement, Client, CreateMode, Follow, Leadership, Nomination, Observation, Observer,
-    Token, Verdict, Version,
+    Acknowledgement, Client, CreateMode, Follow, ForeignZnode, Leadership, Nomination, Observation,
+    Observer, Token, Verdict, Version,
 };
 use zk_jute::OpCode;
 
@@ -158,6 +158,51 @@ async fn a_token_is_verified_behind_a_quorum() {
     settle().await;
     let Ok(Verdict::Over { leader: Some(next) }) = election.verify(token).await else { panic!() };
     assert!(next > token);
+}
+
+/// The nominee waits for the end of a participant of another format, whichever of its session's or of none it passes
+/// over.
+#[tokio::test(start_paused = true)]
+async fn a_token_that_was_handed_to_no_nominee_is_not_verified() {
+    let server = Server::new();
+    let (client, other) = (server.client().await, server.client().await);
+    other.create("/election", "", CreateMode::Persistent).await.unwrap();
+    let foreign = "/election/x__lock__0000000000";
+    other.create("/election/a__lock__0000000001", "", CreateMode::Persistent).await.unwrap();
+    other.create(foreign, "", CreateMode::Ephemeral).await.unwrap();
+    let election = client.election("/election");
+    let mut nomination = election.clone().nominate().unwrap();
+    settle().await;
+    let mut observer = election.observe(Follow::LeaderAndAcknowledgement).unwrap();
+    let seen = observer.wait_for(|seen| *seen != Observation::Unknown).await.unwrap();
+    let Observation::Blocked { first, by } = seen else { panic!("{seen:?}") };
+    assert_eq!(by, ForeignZnode::Named("x__lock__0000000000".to_owned()));
+    assert_eq!(nomination.try_elected().unwrap().map(|it| it.token()), None);
+    assert_eq!(election.verify(first.token).await, Ok(Verdict::Blocked { by }));
+    let less = Token::new(first.token.get() - 1);
+    assert_eq!(
+        election.verify(less).await,
+        Ok(Verdict::Over { leader: Some(first.token) }),
+        "a token before it"
+    );
+    other.delete(foreign, Version::ANY).await.unwrap();
+    let leadership = nomination.elected().await.unwrap();
+    assert_eq!(leadership.token(), first.token);
+    sees(&mut observer, first.token).await;
+    assert_eq!(election.verify(first.token).await, Ok(Verdict::Leads));
+
+    // A leader that has acknowledged leads, whatever comes beside it.
+    leadership.acknowledge(b"ready").await.unwrap();
+    other.create(foreign, "", CreateMode::Ephemeral).await.unwrap();
+    let mut late = election.observe(Follow::LeaderAndAcknowledgement).unwrap();
+    let seen = late.wait_for(|seen| *seen != Observation::Unknown).await.unwrap();
+    assert_eq!(seen.leader().map(|leader| leader.token), Some(first.token), "{seen:?}");
+
+    let forged = "/other/a-latch-0000000000";
+    other.create("/other", "", CreateMode::Persistent).await.unwrap();
+    other.create(forged, "", CreateMode::Persistent).await.unwrap();
+    let token = Token::new(other.exists(forged).await.unwrap().unwrap().czxid.get());
+    assert_eq!(client.election("/other").verify(token).await, Ok(Verdict::NotEphemeral));
 }
 
 #[tokio::test(start_paused = true)]

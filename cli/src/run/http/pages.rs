@@ -110,6 +110,12 @@ impl Pages {
         let Shown { part, seen } = self.board.latest();
         let (election, connected) = (&*self.board.election, self.is_connected());
         match seen {
+            // A leader knows better than its observer whether it led before the other came.
+            Observation::Blocked { first, .. }
+                if part.term().is_some_and(|term| term.token == first.token.get()) =>
+            {
+                json(StatusCode::OK, &leader_page(election, &first, true, connected))
+            }
             Observation::Led(leader) => {
                 let me = part.term().is_some_and(|term| term.token == leader.token.get());
                 json(StatusCode::OK, &leader_page(election, &leader, me, connected))
@@ -176,6 +182,9 @@ fn why_none(seen: &Observation) -> String {
     match seen {
         Observation::Unknown => "no server has answered yet".to_owned(),
         Observation::Vacant => "no candidate stands".to_owned(),
+        Observation::Blocked { first, by } => {
+            format!("{} is the first candidate, and blocked by {by}", first.candidate)
+        }
         Observation::Hidden => "the first candidate may not be read".to_owned(),
         Observation::Failed(failure) => format!("it cannot be observed: {failure}"),
         _ => "it is not known".to_owned(),
