@@ -73,7 +73,7 @@ fn of_members(members: &[EnsembleMember], connect_string: &str, named: usize) ->
     if named < all {
         return Finding::warning(STEP, format!("--servers has {named} of its {all} members"))
             .advise(format!(
-                "name all of them, or those that are left out are of no use when these fail: {connect_string}"
+                "name all of them: no client tries a member that --servers leaves out: {connect_string}"
             ));
     }
     if participants % 2 == 0 {

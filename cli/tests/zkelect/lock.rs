@@ -137,7 +137,7 @@ fn the_command_reads_standard_input() {
     assert_eq!(run.log(), ["one", "two"]);
 }
 
-/// Which COMMAND, in a process group of its own, could not read: it finds nothing, and does not hang.
+/// COMMAND runs in a process group of its own and cannot read the terminal, so its standard input is empty.
 #[test]
 fn the_standard_input_of_a_command_is_empty_on_a_terminal() {
     let server = Served::start("lock-terminal", &[]);

@@ -152,7 +152,7 @@ fn takers_by_priority_list_when_an_item_has_come() {
     script.list(&items[1..]);
     take(&mut script);
     let mut script = next_by_priority(script);
-    // Less one that was deleted.
+    // Not counting the deleted item.
     compare(&mut script, 1, 6, 2);
     assert_eq!(script.asked, "read queue-07-0000000003");
     take(&mut script);

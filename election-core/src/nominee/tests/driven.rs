@@ -198,7 +198,7 @@ fn a_deadline_is_ignored_by_those_that_do_not_lead() {
     }
 }
 
-/// Also one that is to end with a loss: it has lost nothing.
+/// A nominee whose policy is to end with a loss stands again, too: it has lost nothing.
 #[test]
 fn a_leader_that_steps_down_stands_again_at_the_end() {
     let mut script = Script::leading();

@@ -153,7 +153,7 @@ impl Run {
         self.writers.get_mut(index).ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
-    /// Does it to the ensemble or to the writer that leads, for that long.
+    /// Applies the fault to the ensemble, or to the leading writer, for that time.
     fn strike(&mut self, leader: usize, fault: Fault, span: Duration) -> Result<(), CheckError> {
         let from = self.now();
         let zookeepers_leader = self.ensemble.ensemble().leader();

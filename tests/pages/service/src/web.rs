@@ -38,13 +38,14 @@ impl Web {
             .with_state(self)
     }
 
-    /// Whether a restart is of no use.
+    /// Answers the liveness probe: with a failure if only a restart would help.
     pub(crate) fn healthz(&self) -> Answer {
         let health = self.probe.health();
         answer(health.is_live(), &health)
     }
 
-    /// Whether this copy is connected and knows of a leader; a follower is ready, too.
+    /// Answers the readiness probe: this copy is connected and knows of a leader. So a follower is
+    /// ready, too.
     pub(crate) fn readyz(&self) -> Answer {
         let health = self.probe.health();
         answer(health.is_ready(), &health)

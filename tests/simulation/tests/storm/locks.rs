@@ -58,7 +58,7 @@ impl Want {
 }
 
 impl Life {
-    /// Takes locks, one after the other, and lets go of them, in all ways there are.
+    /// Takes locks, one after the other, and releases them, in all ways there are.
     pub(crate) async fn contend(self, mut rng: fastrand::Rng) {
         loop {
             let lock = if rng.bool() { Lock::Exclusive } else { Lock::Shared };

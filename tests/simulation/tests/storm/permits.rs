@@ -20,7 +20,7 @@ const TWO: NonZeroU32 = NonZeroU32::MIN.saturating_add(1);
 const THROTTLED: i32 = ErrorCode::THROTTLED_OP.get();
 
 impl Life {
-    /// Takes permits, one after the other, and lets go of them, in all ways there are.
+    /// Takes permits, one after the other, and releases them, in all ways there are.
     pub(crate) async fn take_permits(self, mut rng: fastrand::Rng) {
         let semaphore = self.client.semaphore(SEMAPHORE, TWO);
         loop {

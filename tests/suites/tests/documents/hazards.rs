@@ -1,4 +1,4 @@
-//! Tables of what goes wrong, and of the tests that show what happens then.
+//! Tables of what goes wrong, of the tests that show what happens then, and of their mutations.
 
 use std::fs;
 use std::io;
@@ -7,23 +7,52 @@ use std::path::PathBuf;
 use crate::mutations::{Mutation, mutations};
 use crate::{Page, functions, pages_in, test_in, top};
 
+const MUTATIONS: &str = "tests/mutations/hazards.md";
+
+/// Each hazard of a page names tests that are there; the names of mutations stand elsewhere.
 #[test]
-fn each_hazard_names_one_test_and_one_mutation() -> io::Result<()> {
+fn each_hazard_names_its_test() -> io::Result<()> {
     let tests = functions()?;
-    let mutations = mutations("")?;
     let mut rows = 0;
     for page in pages_in("docs")? {
         let at = page.path.display();
-        for cells in page.rows("mutation") {
-            rows += 1;
-            let [.., test, mutation] = cells.as_slice() else {
-                panic!("{at}: {cells:?}");
+        assert_eq!(page.rows("mutation").count(), 0, "{at}: mutations stand in {MUTATIONS}");
+        for cells in page.rows("test") {
+            let [_, _, named] = cells.as_slice() else {
+                panic!("{at}: {cells:?}; the mutation stands in {MUTATIONS}");
             };
-            let (test, mutation) = (test.trim_matches('`'), mutation.trim_matches('`'));
-            assert_eq!(tests.get(test), Some(&1), "{at}: tests called `{test}`");
+            for test in named.split(", ") {
+                let test = test_in(test).unwrap_or_else(|| panic!("{at}: {test} is no test"));
+                assert_eq!(tests.get(test), Some(&1), "{at}: tests called `{test}`");
+            }
+            rows += 1;
+        }
+    }
+    assert!(rows >= 140, "{rows} hazards");
+    Ok(())
+}
+
+/// Each row of the developers' page names a test that stands on the page of its section, and a mutation.
+#[test]
+fn each_hazard_has_a_mutation() -> io::Result<()> {
+    let mutations = mutations("")?;
+    let hazards = Page::read(PathBuf::from(MUTATIONS))?;
+    let mut rows = 0;
+    for section in hazards.text.split("\n## ").skip(1) {
+        let name = section.lines().next().unwrap_or_default();
+        let page = Page::read(PathBuf::from(format!("docs/{name}.md")))?;
+        let section = Page { path: hazards.path.clone(), text: section.to_owned() };
+        for cells in section.rows("mutation") {
+            let [test, mutation] = cells.as_slice() else {
+                panic!("{MUTATIONS}: {cells:?}");
+            };
+            let is_there = page.rows("test").any(|row| row.last().is_some_and(|it| it == test));
+            assert!(is_there, "docs/{name}.md has no hazard with {test}");
+            let mutation = mutation.trim_matches('`');
             let is_called_so = |it: &&Mutation| it.name == mutation;
             let count = mutations.iter().filter(is_called_so).count();
-            assert_eq!(count, 1, "{at}: mutations called `{mutation}`");
+            assert_eq!(count, 1, "{MUTATIONS}: mutations called `{mutation}`");
+            rows += 1;
         }
     }
     assert!(rows >= 100, "{rows} hazards");

@@ -211,8 +211,8 @@ async fn resigning_with_no_server_in_reach_ends_with_the_session(server: ServerK
     arena.wait_until_empty().await
 }
 
-/// The predecessor goes while the follower has no connection, and what the follower was told before
-/// is of no use. Once it is back it leads (kazoo #116, pulsar #23138).
+/// The predecessor goes while the follower has no connection, so the events before are outdated. Once the follower is
+/// connected again it leads (kazoo #116, pulsar #23138).
 async fn a_predecessor_that_went_meanwhile_is_missed_after_reconnecting(
     server: ServerKind,
 ) -> TestResult {
