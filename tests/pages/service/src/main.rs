@@ -74,7 +74,7 @@ async fn run(nomination: Nomination, ledger: Ledger, shutdown: impl Future) -> R
     report.terms.into_value().unwrap_or(Ok(()))
 }
 
-/// Writes a report a second, until it is told to end.
+/// Writes a report a second, until the run cancels it.
 async fn work(leadership: Leadership, cancelled: Cancelled, ledger: Ledger) -> Result<(), Failure> {
     let token = leadership.token().get();
     let begun = ledger.clone();
