@@ -31,14 +31,11 @@ class HeartbeatsWithoutConfirmation(Client):
         return self.confirmed(answered, now, mark)
 
 
-class RipeAfterTheRipeningOnly(Client):
-    def ripe_at(self, unconfirmed, now):
-        return now + self.parts.ripening
+class RipeAfterTheHeartbeat(Client):
+    """A pair ripens after the answer to its heartbeat, not after that to its confirmation."""
 
-
-class RipeAfterTheThirdOnly(Client):
     def ripe_at(self, unconfirmed, now):
-        return later(unconfirmed.answered_at + self.parts.third, now)
+        return later(unconfirmed.answered_at + self.parts.ripening, now)
 
 
 class RipeAtOnce(Client):

@@ -85,6 +85,8 @@ def generate():
         for _ in range(dice.randrange(10, 40)):
             edges = [int(at) for at in turns(played.lease) if at > now]
             steps = [now + dice.randrange(1200), now + dice.randrange(1200), now + dice.randrange(14_000)]
+            # A tentative proof is to pass, too, before another one comes.
+            steps += [int(played.lease.tentative) + dice.randrange(1200)] * (played.lease.state == SETTLING)
             now = max(now, dice.choice(steps + ([dice.choice(edges) + dice.randrange(-1, 2)] if edges else [])))
             edges = [int(at) for at in turns(played.lease) if heard < at <= now]
             sent = dice.choice([now, dice.randrange(heard, now + 1), max(heard, now - dice.randrange(900))] + edges)

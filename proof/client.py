@@ -58,8 +58,7 @@ class Lease:
 class Parts:
     """What the client makes of the least timeout."""
     lease: Time  # LeaseMargin::shorten
-    third: Time  # evidence.rs, ripe_at: after the answer to the heartbeat
-    ripening: Time  # evidence.rs, ripe_at: after the answer to its confirmation
+    ripening: Time  # evidence.rs, RIPENING_PART
     settling: Time  # lease.rs, SETTLING_PART
 
 
@@ -105,6 +104,10 @@ class Client:
 
     def set_read_only(self, lease):
         return replace(lease, read_only=True)
+
+    def no_proof(self, lease):
+        """A server of another family: two steps of the model at once."""
+        return self.set_read_only(self.end(lease))
 
     def answered(self, lease, now, sent_at):
         if self.grade != CONTACT:
@@ -169,7 +172,7 @@ class Client:
         return evidence.pairs != NONE, If(evidence.pairs == ONE, one, two)
 
     def ripe_at(self, unconfirmed, now):
-        return later(unconfirmed.answered_at + self.parts.third, now + self.parts.ripening)
+        return now + self.parts.ripening
 
     def with_pair(self, evidence, now, mark):
         """`Evidence::confirmed`: the pair that was handed over goes (`Pairs::after`), a new one comes

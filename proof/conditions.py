@@ -10,21 +10,21 @@ from ensemble import World
 T = F(12)
 
 # session/src/lease.rs, evidence.rs. `calls.py` holds these to the code.
-MARGIN, THIRD, RIPENING, SETTLING = F(1, 10), F(1, 3), F(1, 4), F(1, 12)
+MARGIN, RIPENING, SETTLING = F(1, 10), F(1, 3), F(1, 12)
 
 # The conditions, on the client's clock.
-GAP = F(1, 4)  # of T: a leader that serves has sent its last ping no longer ago
+GAP = F(1, 3)  # of T: a leader that serves has sent its last ping no longer ago
 WINDOW = F(1, 12)  # of T: sessions that were taken out of the queue are marked
 
 
 def parts(timeout=T, **different):
-    of = dict(margin=MARGIN, third=THIRD, ripening=RIPENING, settling=SETTLING) | different
-    return Parts(timeout * (1 - of["margin"]), timeout * of["third"], timeout * of["ripening"], timeout * of["settling"])
+    of = dict(margin=MARGIN, ripening=RIPENING, settling=SETTLING) | different
+    return Parts(timeout * (1 - of["margin"]), timeout * of["ripening"], timeout * of["settling"])
 
 
 def world(grade=QUORUM, rule=Client, gap=GAP, window=WINDOW, touch=1 - MARGIN, **different):
     """Returns the conditions, but for what is `different`."""
-    of_parts = {key: different.pop(key) for key in ("ripening", "third", "settling") if key in different}
+    of_parts = {key: different.pop(key) for key in ("ripening", "settling") if key in different}
     return World(grade, parts(**of_parts), touch * T, gap * T, window * T, rule, **different)
 
 

@@ -22,14 +22,14 @@ class Obligation:
 
 def free_world(grade, **different):
     """Any timeout, margin, tick: free constants."""
-    parts = Parts(*map(z3.Real, ("lease", "third", "ripening", "settling")))
+    parts = Parts(*map(z3.Real, ("lease", "ripening", "settling")))
     return World(grade, parts, *map(z3.Real, ("touch", "gap", "window")), **different)
 
 
 def assumptions(world):
     """What the theorem asks of the timeout's parts, and what README.md's conditions say of servers and clocks."""
     parts = world.parts
-    return [parts.lease > 0, parts.third >= 0, parts.settling >= 0, world.gap >= 0, world.window > 0,
+    return [parts.lease > 0, parts.settling >= 0, world.gap >= 0, world.window > 0,
             world.touch >= parts.lease,  # clocks within the margin; no touch carries less than the least timeout
             world.gap <= parts.ripening,  # a ping comes while a pair becomes ripe
             world.window <= parts.settling]  # a session that was taken out is marked while a proof settles

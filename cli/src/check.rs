@@ -1,6 +1,7 @@
 //! `zkelect check`: finds problems of the connection to the servers, and of the permissions there.
 
 mod candidates;
+mod durability;
 mod ensemble;
 mod four_letter;
 mod node;
@@ -92,6 +93,7 @@ async fn examined(args: &CheckArgs) -> Result<Vec<Examined>, Failure> {
             builder: args.servers.client_of(&one)?.session_timeout(args.session_timeout.0),
             asked: args.session_timeout.0,
             is_secure: args.servers.tls.is_asked_for(),
+            admin_port: args.admin_port,
             bound: *args.timeout,
         };
         tasks.spawn(async move { (place, server::examine(way).await) });

@@ -39,7 +39,7 @@ pub(crate) enum Waited<T> {
     OutOfTime(Duration),
 }
 
-/// Whether a server has confirmed that the contender's znode is gone.
+/// The departure of a contender: confirmed by a server, or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Departure {
     Confirmed,

@@ -27,7 +27,7 @@ use tokio::signal::unix::{SignalKind, signal};
 pub(crate) use boot_time::BootTime;
 pub(crate) use descriptors::{receive_descriptor, send_descriptor};
 pub(crate) use family::{SELF, adopt_orphans, check_means, kill_children};
-pub(crate) use link::{EndedBy, Link, Order, Report};
+pub(crate) use link::{EndedBy, KilledAt, Link, Order, Report};
 
 use crate::args::GuardArgs;
 use crate::exit::Exit;
@@ -147,7 +147,7 @@ struct Watch {
     listener: Listener,
 }
 
-/// Whether `zkelect run` has taken COMMAND's last line. Until then it gets no other line: a COMMAND
+/// The listener to COMMAND's lines. Until it has taken the last line it gets no other: a COMMAND
 /// that writes much must not fill the socket by which its end is reported.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Listener {
@@ -169,7 +169,10 @@ impl Watch {
         let mut peer = Peer::There;
         loop {
             if self.kill_at().is_some_and(BootTime::is_past) {
+                let at = self.kills_at();
                 self.kill();
+                // If `zkelect run` has gone, or stands still, there is no process to tell.
+                let _ = run.send(&Report::Killed { at });
             }
             if let Some(report) = self.look()? {
                 return Ok(report);
@@ -202,6 +205,14 @@ impl Watch {
             Stage::Running => Some(self.valid_until),
             Stage::Stopping { kill_at, .. } => Some(kill_at.min(self.valid_until)),
             Stage::Killing { .. } => None,
+        }
+    }
+
+    /// Returns whether the lease or the grace is over first.
+    fn kills_at(&self) -> KilledAt {
+        match self.stage {
+            Stage::Stopping { kill_at, .. } if kill_at < self.valid_until => KilledAt::GraceOver,
+            _ => KilledAt::LeaseDeadline,
         }
     }
 

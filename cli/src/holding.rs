@@ -89,7 +89,7 @@ impl<G: Goal> Holder<'_, G> {
         loop {
             let pace = self.contender.pace();
             let waited = match self.grip.look() {
-                Hold::Valid { until } if !pace.kill_at(until).is_past() => {
+                Hold::Valid { until } if pace.may_start(until) => {
                     return self.run_command(until).await;
                 }
                 // COMMAND was not started yet.

@@ -219,7 +219,7 @@ mod tests {
         drop(let_through);
     }
 
-    /// Fails the first time, and says so.
+    /// Fails the first write, and reports that write on its channel.
     struct Failing(Arc<Mutex<Option<Vec<u8>>>>, Sender<()>);
 
     impl Write for Failing {

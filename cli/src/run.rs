@@ -72,7 +72,7 @@ impl Run {
             let standing = self.nominee.standing();
             match standing {
                 Standing::Ended(reason) => return Err(self.failure(reason).await),
-                Standing::Leading { until } if !pace.kill_at(until).is_past() => {
+                Standing::Leading { until } if pace.may_start(until) => {
                     match self.lead(until).await? {
                         Over::Done(exit) | Over::Told(exit) => return Ok(Exit::Command(exit)),
                         Over::InDoubt if self.args.once => return Ok(Exit::InDoubt),

@@ -3,7 +3,9 @@
 use core::hash::BuildHasher as _;
 use std::hash::RandomState;
 
-use zk_embedded::{Config, ExtendedTypes, Refusal, Refusals, Server, TooManyConnections};
+use zk_embedded::{
+    Config, Deviations, ExtendedTypes, Refusal, Refusals, Server, TooManyConnections,
+};
 
 use crate::args::ServerArgs;
 use crate::console;
@@ -35,7 +37,7 @@ pub(crate) async fn server(args: ServerArgs) -> Result<Exit, Failure> {
 /// session here.
 fn config(args: &ServerArgs) -> Config {
     let options = &args.options;
-    let mut config = Config::with_tick_time(args.tick_time.0);
+    let mut config = Config::with_tick_time(args.tick_time.0).like(args.like.profile());
     config.seed = RandomState::new().hash_one(std::process::id());
     config.limits.max_client_connections = options.max_connections_per_address;
     config.super_digest = options.super_digest.as_ref().map(|digest| digest.0.clone());
@@ -76,6 +78,12 @@ fn introduce(server: &Server, config: &Config) {
         humantime::format_duration(*config.session_timeouts.start()),
         humantime::format_duration(*config.session_timeouts.end())
     ));
+    if config.deviations != Deviations::default() {
+        console::note(
+            "it deviates from Apache ZooKeeper by what the other server's source tells, and was not \
+             compared with that server",
+        );
+    }
     console::note(
         "fencing tokens begin anew with each start of this server: a system that remembers the \
          tokens of an earlier one refuses the new ones",

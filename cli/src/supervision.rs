@@ -10,7 +10,7 @@ use tokio::time::{Instant, sleep_until};
 use crate::console;
 use crate::exit::CommandExit;
 use crate::failure::Failure;
-use crate::guard::{BootTime, EndedBy};
+use crate::guard::{BootTime, EndedBy, KilledAt};
 use crate::signals::{Signals, UserSignals};
 use command::News;
 pub(crate) use command::{GuardedCommand, Input, Privileges, Task, WhileSuspended};
@@ -30,7 +30,7 @@ pub(crate) trait Held {
     async fn changed(&mut self);
 }
 
-/// Whether it is held.
+/// The hold of the leadership, lock or permit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Hold {
     /// It is held until then; the moment usually moves on.
@@ -54,7 +54,7 @@ pub(crate) enum Hold {
 pub(crate) enum Over {
     /// COMMAND ended by itself.
     Done(CommandExit),
-    /// `zkelect` was told to end, and COMMAND with it.
+    /// zkelect got a signal to end, and stopped COMMAND.
     Told(CommandExit),
     /// COMMAND was stopped because the holding was in doubt or lost.
     InDoubt,
@@ -69,6 +69,9 @@ pub(crate) struct Pace {
     margin: Duration,
     /// How often to look at the lease deadline.
     tick: Duration,
+    /// The most that is reserved before the lease deadline, for COMMAND to end, while the connection
+    /// lasts. Where answers come as fast as they have to, a lease is renewed earlier than that.
+    longest_reserve: Duration,
 }
 
 impl Pace {
@@ -76,11 +79,17 @@ impl Pace {
         Self {
             margin: (session_timeout / 20).min(Duration::from_millis(100)),
             tick: (session_timeout / 10).clamp(Duration::from_millis(20), Duration::from_secs(1)),
+            longest_reserve: session_timeout / 10,
         }
     }
 
+    /// Returns whether COMMAND may start by this lease deadline: it would not have to end at once.
+    pub(crate) fn may_start(self, lease_deadline: Instant) -> bool {
+        !self.kill_at(lease_deadline).minus(self.longest_reserve).is_past()
+    }
+
     /// Returns when to kill COMMAND for this lease deadline.
-    pub(crate) fn kill_at(self, lease_deadline: Instant) -> BootTime {
+    fn kill_at(self, lease_deadline: Instant) -> BootTime {
         BootTime::not_after(lease_deadline).minus(self.margin)
     }
 
@@ -93,7 +102,7 @@ impl Pace {
 enum Stopping {
     No,
     InDoubt,
-    /// `zkelect` was told to end.
+    /// zkelect got a signal to end.
     Told,
 }
 
@@ -103,10 +112,12 @@ pub(crate) struct Supervision<'a, H> {
     grace: Duration,
     while_suspended: WhileSuspended,
     pace: Pace,
-    /// The last one that the guard got.
+    /// The latest lease deadline that the guard got.
     lease_deadline: Instant,
-    /// When COMMAND is told to end, while the connection is lost and COMMAND goes on.
+    /// When zkelect signals COMMAND to stop, while the connection is lost and COMMAND runs on.
     last_call: Option<Instant>,
+    /// The time for COMMAND to end that is reserved while the connection lasts.
+    reserve: Duration,
     stopping: Stopping,
     /// Processes of COMMAND that refuse signals.
     out_of_reach: Vec<i32>,
@@ -130,6 +141,8 @@ impl<'a, H: Held> Supervision<'a, H> {
             pace,
             lease_deadline,
             last_call: None,
+            // No renewal was seen yet.
+            reserve: task.grace.min(pace.longest_reserve / 2),
             stopping: Stopping::No,
             out_of_reach: Vec::new(),
         })
@@ -160,6 +173,11 @@ impl<'a, H: Held> Supervision<'a, H> {
                 }
                 next_look = Instant::now() + AFTER_THE_DEADLINE;
             }
+            if let Hold::Valid { until } = hold
+                && matches!(self.stopping, Stopping::No)
+            {
+                next_look = next_look.min(self.late_from(until));
+            }
             if let Some(last_call) = self.last_call {
                 next_look = next_look.min(last_call);
             }
@@ -176,6 +194,7 @@ impl<'a, H: Held> Supervision<'a, H> {
                 news = self.command.news() => match news {
                     News::Line(line) => self.held.heed_line(line),
                     News::OutOfReach(pid) => self.warn_of(pid),
+                    News::Killed(at) => Self::report_kill(at),
                     News::Ended { exit, ended_by } => return self.over(exit, ended_by),
                     News::GuardGone(exit) => return self.over_without_guard(exit),
                 },
@@ -201,15 +220,34 @@ impl<'a, H: Held> Supervision<'a, H> {
         | Hold::Requested { until: Some(until) } = hold
             && until > self.lease_deadline
         {
+            self.note_renewal();
             self.lease_deadline = until;
             self.command.valid_until(self.pace.kill_at(until));
         }
         match hold {
-            Hold::Valid { .. } => self.last_call = None,
+            Hold::Valid { until } => {
+                self.last_call = None;
+                if Instant::now() >= self.late_from(until) {
+                    self.be_late();
+                }
+            }
             Hold::InDoubt { until: Some(until) } if self.may_go_on(until) => {}
             Hold::InDoubt { .. } | Hold::Requested { .. } | Hold::Nothing => self.be_in_doubt(),
         }
         hold
+    }
+
+    /// Sets how much of the renewed lease is reserved: half of what was left of the old one, so that
+    /// no renewal that comes as late as this one stops COMMAND.
+    fn note_renewal(&mut self) {
+        let was_left = self.lease_deadline.saturating_duration_since(Instant::now());
+        let spare = was_left.saturating_sub(self.pace.margin) / 2;
+        self.reserve = self.grace.min(spare).min(self.pace.longest_reserve);
+    }
+
+    /// Returns when COMMAND has to be told to end unless the lease is renewed.
+    fn late_from(&self, until: Instant) -> Instant {
+        until.checked_sub(self.pace.margin + self.reserve).unwrap_or(until)
     }
 
     /// Returns whether COMMAND may go on although the connection is lost. It is stopped so early
@@ -226,13 +264,32 @@ impl<'a, H: Held> Supervision<'a, H> {
         now < last_call
     }
 
-    /// Gives the orders before it reports, because reporting may take time.
     fn be_in_doubt(&mut self) {
+        self.stop_with("COMMAND has to end: SIGTERM");
+    }
+
+    fn be_late(&mut self) {
+        self.stop_with(
+            "answers come too late to renew the lease, which is about to run out. COMMAND has to end: SIGTERM",
+        );
+    }
+
+    /// Gives the order before it reports, because reporting may take time.
+    fn stop_with(&mut self, line: &str) {
         if matches!(self.stopping, Stopping::No) {
             self.stopping = Stopping::InDoubt;
             self.stop(Signal::TERM, self.grace);
-            console::note("COMMAND has to end: SIGTERM");
+            console::note(line);
         }
+    }
+
+    fn report_kill(at: KilledAt) {
+        console::warn(match at {
+            KilledAt::GraceOver => "COMMAND is killed: its grace is over",
+            KilledAt::LeaseDeadline => {
+                "COMMAND is killed: the lease deadline has come, and no answer has renewed the lease"
+            }
+        });
     }
 
     /// Handles a signal. A second SIGINT or SIGQUIT, which a user sends, ends the grace.

@@ -80,7 +80,7 @@ impl Output {
         }
     }
 
-    /// Returns how many candidates are shown by more than their number.
+    /// Returns how many candidates have a row of their own.
     fn rows(&self) -> usize {
         match self {
             Self::Lines(_) => 0,

@@ -56,14 +56,14 @@ pub enum Op<'a> {
     List {
         /// The parent.
         parent: Znode<'a>,
-        /// Whether to leave a watch on the list of children. It is left if the parent exists.
+        /// The watch to leave on the list of children. The server leaves it if the parent exists.
         watch: Watch,
     },
     /// Read a znode with `getData`. Answered by [`Reply::Read`](crate::Reply::Read).
     Read {
         /// The znode.
         znode: Znode<'a>,
-        /// Whether to leave a watch on the znode. It is left if the znode exists.
+        /// The watch to leave on the znode. The server leaves it if the znode exists.
         watch: Watch,
     },
     /// Check whether a znode exists. Answered by [`Reply::Exists`](crate::Reply::Exists) or
@@ -71,7 +71,7 @@ pub enum Op<'a> {
     Exists {
         /// The znode.
         znode: Znode<'a>,
-        /// Whether to leave a watch on the znode, even if it does not exist.
+        /// The watch to leave on the znode, even if the znode does not exist.
         watch: Watch,
     },
     /// Replace the data of a znode. Answered by [`Reply::Written`](crate::Reply::Written).
@@ -264,15 +264,15 @@ impl<'a> Multi<'a> {
     }
 }
 
-/// Whether a read leaves a watch, and what happens to a watch that is no longer
+/// The watch that a read leaves, and what happens to a watch that is no longer
 /// [wanted](crate::Recipe::awaits_change).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Watch {
     /// It leaves none.
     None,
     /// It leaves one on the recipe's own znode. When the watch is no longer wanted, the recipe
-    /// deletes the znode, which ends the watch, or reads it again with another watch. So the server
-    /// need not be told.
+    /// deletes the znode, which ends the watch, or reads it again with another watch. So no
+    /// request takes the watch down.
     Own,
     /// It leaves one on the znode of another participant. When the watch is no longer wanted, the
     /// driver removes it from the server.

@@ -22,7 +22,8 @@ pub use format::{CounterFormat, CounterOverflow, NotANumber};
 /// A change reads the number, and writes with the version that it has read. If another client was
 /// faster, it begins again. If the reply to the write is lost, it sends the same write again: if
 /// that succeeds, the first one was not executed, and never will be. If it is refused, it cannot be
-/// known whether the change was made, and [`CounterEnd::Unknown`] says so. No change is made twice.
+/// known whether the change was made: the change ends with [`CounterEnd::Unknown`]. No change is made
+/// twice.
 ///
 /// A counter without a znode, or with an empty one, is at zero. A change creates the znode with the
 /// number; if its parent is missing, too, empty at first.
@@ -125,7 +126,7 @@ enum Stage {
     Over,
 }
 
-/// Whether the same write was sent before, and its reply lost.
+/// An earlier sending of the same write, with a lost reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Earlier {
     None,

@@ -46,11 +46,11 @@ enum Awaits<Q> {
 /// The session in which a link came up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Joined {
-    /// The first one, or the one after an expiry that was told.
+    /// The first session, or the session after an expiry that an event reported.
     New,
-    /// The one before.
+    /// The session before.
     Same,
-    /// Another one, and no expiry of the one before was told.
+    /// Another session, although no event reported the expiry of the session before.
     Other,
 }
 

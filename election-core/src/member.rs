@@ -193,6 +193,7 @@ impl<N, D> Member<N, D> {
         }
         match &mut self.stage {
             Stage::Joining(joining) => {
+                joining.rounds = 0;
                 if in_flight == Some(Request::Create) {
                     joining.trace = Trace::Possible;
                 }

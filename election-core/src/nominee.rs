@@ -223,7 +223,7 @@ impl Nominee {
         self.attempts
     }
 
-    /// Makes a nominee that does not stand before it is told to [stand](Self::stand_again).
+    /// Makes a nominee that does not stand before its caller has it [stand](Self::stand_again).
     pub(crate) fn resting(id: NomineeId, policy: Policy) -> Self {
         let end = End::Withdrawn(Departure::NeverCreated);
         let stage = Stage::Ended(Ended { end, cleanup: Cleanup::Nothing });

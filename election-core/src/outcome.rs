@@ -134,7 +134,7 @@ pub enum End {
     Withdrawn(Departure),
     /// The candidate was lost, and the policy is [`OnLoss::End`](crate::OnLoss::End).
     Lost(Cause),
-    /// The election was ended for all: its node has a znode that says so ([`Format::end_mark`], or
+    /// The election was ended for all: its node has a znode that marks the end ([`Format::end_mark`], or
     /// `DONE` in go-leaderelection's format). A candidate that still stands is deleted, as after a
     /// failure.
     ///
@@ -153,8 +153,8 @@ pub enum Departure {
     Deleted,
     /// The session ended first, and the znode with it.
     ///
-    /// A server says that the session ended. A leader of the ensemble that was deposed unawares can
-    /// say so of a session that lives on: the znode then stays for up to a session timeout more.
+    /// A server reports that the session ended. A deposed leader of the ensemble that does not know it yet
+    /// can report that of a session that lives on: the znode then stays for up to a session timeout more.
     WithSession,
     /// This session has created none: the nominee asked for none, the server refused it, or a list
     /// after a barrier shows none.

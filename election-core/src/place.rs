@@ -19,12 +19,12 @@ pub enum Place<'a> {
         by: &'a str,
         /// The farthest rival in the way: the one that has its turn.
         lowest: &'a str,
-        /// Whether other rivals are in the way besides the nearest.
+        /// The other rivals in the way, besides the nearest.
         remaining: Remaining,
     },
 }
 
-/// Whether the nearest rival in the way is the only one.
+/// The rivals that remain in the way once the nearest is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Remaining {
     /// It is the only one: once it is gone, the way is free.
@@ -157,7 +157,7 @@ mod tests {
         assert_eq!(find(OWN, &["d-latch-0000000005"]), Place::Missing);
     }
 
-    /// Their numbers come after all that can be told apart, and they end with an error.
+    /// Their numbers come after all numbers that a server gives once, and these nominees end with an error.
     #[test]
     fn what_stands_beyond_the_last_sequence_is_not_in_the_way() {
         let names = ["b-latch--2147483648", OWN, "c-latch-2147483647", "d-latch--000000005"];

@@ -59,7 +59,7 @@ pub struct Taker<D, const N: usize> {
     watch: Option<Ticket>,
     lists: Lists,
     origin: Known,
-    /// Whether another taker was faster since the last list.
+    /// The success of other takers since the last list.
     competition: Competition,
     /// The item that is being read, deleted or claimed.
     target: Option<Target>,
@@ -106,14 +106,14 @@ enum Link {
     Throttled,
 }
 
-/// Whether an item is still wanted.
+/// The caller's will: an item, or none any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Will {
     Take,
     Leave,
 }
 
-/// Whether this taker has listed since it began, or since it was woken.
+/// The lists of this taker since it began, or since an event woke it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Lists {
     None,

@@ -34,7 +34,7 @@ pub trait Recipe {
     /// without such a thing holds nothing.
     ///
     /// The driver reports it to its user only once the lease of the session is proved, and feeds
-    /// [`Event::LeaseLapsed`] only to a recipe with a user that was told.
+    /// [`Event::LeaseLapsed`] only to a recipe whose hold it has reported to its user.
     fn hold(&self) -> Hold {
         Hold::None
     }

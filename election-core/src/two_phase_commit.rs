@@ -42,7 +42,7 @@ use plan::is_outdated;
 use stage::{Asked, Own, Request, Stage, Told};
 use tally::Tally;
 
-/// How often a transaction may be refused, or a list show nothing, in a row.
+/// How often a transaction may be refused, or a list show nothing, in a row, on one connection.
 const PATIENCE: u8 = 16;
 
 /// A party of a two-phase commit, with one [task](CommitTask).
@@ -96,6 +96,7 @@ impl TwoPhaseCommit {
 
     fn begin_again(&mut self) {
         self.watch = None;
+        self.patience = PATIENCE;
         self.leave_adoption();
         self.stage = match &self.stage {
             Stage::Ended(_) | Stage::Standing => return,

@@ -1,4 +1,4 @@
-//! Grants: what a recipe holds, as its user is told.
+//! Grants: what a recipe holds, as the host announces it to the recipe's user.
 
 use alloc::boxed::Box;
 
@@ -14,14 +14,14 @@ use zk_session::{Instant, LeaseOutlook, SessionEnd};
 pub enum Grant {
     /// The recipe holds nothing.
     None,
-    /// The recipe holds it. Its user is not told yet.
+    /// The recipe holds it. The host has not announced it yet.
     AwaitsLease {
         /// The token that fences it.
         token: Token,
         /// The outlook when the recipe was promoted, or a later one of another kind.
         outlook: LeaseOutlook,
     },
-    /// Its user was told, and may act while the lease deadline lies ahead.
+    /// The host has announced it: the user may act while the lease deadline lies ahead.
     Announced {
         /// The token that fences it.
         token: Token,
@@ -75,7 +75,7 @@ impl SeatGrant {
 pub enum GrantChange {
     /// It waits for the lease, or for another reason than before.
     AwaitsLease(LeaseOutlook),
-    /// Its user has to be told.
+    /// The host has to announce it to the user.
     Announced {
         /// The token that fences it.
         token: Token,

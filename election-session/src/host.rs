@@ -14,7 +14,9 @@ use core::time::Duration;
 
 use election_core::Recipe;
 use zk_jute::{OpCode, SessionId, Zxid};
-use zk_session::{Instant, LeaseOutlook, Limits, SessionEnd, SubmitError, TransportCommand};
+use zk_session::{
+    Instant, LeaseOutlook, Limits, ServerFamily, SessionEnd, SubmitError, TransportCommand,
+};
 
 use crate::callers::Callers;
 use crate::deadlines::Deadlines;
@@ -59,7 +61,7 @@ pub struct RecipeHost<R: Recipe, T, W> {
     events: VecDeque<Pending<R, T, W>>,
 }
 
-/// Whether the present time has been read and recipes have to be told.
+/// The state of the clock: read, with recipes that do not have the time yet, or settled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Clock {
     Read,
@@ -131,6 +133,11 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
     /// Returns whether requests can be sent now.
     pub fn is_connected(&self) -> bool {
         self.session.is_connected()
+    }
+
+    /// Returns the family of the server that the session is connected to, or was last.
+    pub fn server_family(&self) -> Option<ServerFamily> {
+        self.session.server_family()
     }
 
     /// Returns whether the connected server is cut off from its ensemble.

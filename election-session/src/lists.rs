@@ -384,8 +384,8 @@ mod tests {
         assert!(matches!(delivery.listed, Err(Failure::Unreadable)));
     }
 
-    /// However many there are: others go between the turns, and what else a recipe is told comes
-    /// after its list.
+    /// However many lists there are: the events of other recipes go between the turns, and a recipe's other events
+    /// come after its list.
     #[test]
     fn long_lists_are_delivered_in_turns() {
         let (mut lists, parent) = (Lists::default(), Arc::from("/election"));

@@ -216,7 +216,7 @@ mod tests {
 
     use super::*;
 
-    /// Keeps the failure that it is told of.
+    /// A recipe that keeps the failure of its request.
     #[derive(Default)]
     struct Ear(Option<Failure>);
 
@@ -254,7 +254,8 @@ mod tests {
         ear.0
     }
 
-    /// A server says so inside the answer where a session ends while it prepares a transaction.
+    /// A server puts the end of the session inside the answer if the session ends while the server prepares a
+    /// transaction.
     #[test]
     fn a_transaction_in_a_session_that_ends_counts_as_a_lost_connection() {
         for code in [ErrorCode::SESSION_EXPIRED, ErrorCode::SESSION_MOVED] {

@@ -130,9 +130,9 @@ pub enum Role<I = Instant> {
         until: Option<I>,
     },
     /// It is promoted, and not elected yet. Its candidate is the first, but the lease is not
-    /// proved, or would lapse before it is proved again. It is told that it leads once the lease
-    /// can be relied on; with [`LeaseOutlook::RoundTripTooLong`] that is never, as long as answers
-    /// take that long.
+    /// proved, or would lapse before it is proved again. It becomes [`Leading`](Self::Leading) once
+    /// the lease can be relied on; with [`LeaseOutlook::RoundTripTooLong`] it does not, as long as
+    /// answers take that long, and with [`LeaseOutlook::NoLease`] never on these servers.
     AwaitingLease {
         /// The prospect of the lease: in force, or waiting for something.
         outlook: LeaseOutlook,
@@ -172,6 +172,9 @@ impl<I> fmt::Display for Role<I> {
             Self::AwaitingLease { outlook: LeaseOutlook::RoundTripTooLong { .. } } => f.write_str(
                 "promoted, and not elected: answers take too long for a lease to be kept",
             ),
+            Self::AwaitingLease { outlook: LeaseOutlook::NoLease { family } } => {
+                write!(f, "promoted, and not elected: no lease holds on {family}")
+            }
             Self::AwaitingLease { .. } => {
                 f.write_str("promoted, and elected once the lease is proved")
             }

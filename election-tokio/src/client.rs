@@ -27,7 +27,7 @@ use core::task::{Context, Poll};
 use std::sync::Arc;
 
 use zk_jute::{ErrorCode, OpCode, Request, SessionId};
-use zk_session::{Completion, ServerAddress, SessionEnd, SubmitError};
+use zk_session::{Completion, ServerAddress, ServerFamily, SessionEnd, SubmitError};
 
 pub use builder::ClientBuilder;
 pub use create::{CreateMode, Created};
@@ -117,6 +117,12 @@ impl Client {
         self.shared().lock().host.session_id()
     }
 
+    /// Returns the family of the server that the client is connected to, or was last; `None` before the
+    /// first connection. It decides whether a lease holds.
+    pub fn server_family(&self) -> Option<ServerFamily> {
+        self.shared().lock().host.server_family()
+    }
+
     /// Closes the session for all clones. Operations submitted before are still answered; then the
     /// ephemeral znodes of the session go at once. Waits for the server's confirmation, at most for
     /// the session timeout.
@@ -169,8 +175,8 @@ impl Client {
         Error::new(operation, path, ErrorKind::InvalidPath(error))
     }
 
-    /// Makes the error of an operation that failed. If only the chroot can be missing, the error says
-    /// so.
+    /// Makes the error of an operation that failed. If only the chroot can be missing, the error has
+    /// [`ErrorKind::NoChroot`].
     #[cold]
     fn error(&self, operation: OpCode, path: &str, kind: ErrorKind) -> Error {
         let chroot = self.shared().chroot.as_str();

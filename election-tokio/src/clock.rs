@@ -1,6 +1,7 @@
 //! The session's clock: tokio's clock since the client was made, plus the time that the machine
-//! slept since, which tokio's leaves out.
+//! slept since, or by a clock of the user's stood still, which tokio's leaves out.
 
+use core::fmt;
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
 use std::sync::Arc;
@@ -17,7 +18,36 @@ struct Dial {
     /// Returns how long the machine has slept since it was started.
     total: fn() -> Duration,
     at_start: Duration,
+    own: Option<Own>,
     seen_micros: AtomicU64,
+}
+
+/// The user's clock, and what it said when this one was started.
+#[derive(Debug)]
+struct Own {
+    clock: OwnClock,
+    at_start: Duration,
+}
+
+/// A clock that the user brings because it goes on while the machine stands still. It returns the time since
+/// a moment that stays the same.
+#[derive(Clone)]
+pub(crate) struct OwnClock(Arc<dyn Fn() -> Duration + Send + Sync>);
+
+impl OwnClock {
+    pub(crate) fn new(read: impl Fn() -> Duration + Send + Sync + 'static) -> Self {
+        Self(Arc::new(read))
+    }
+
+    fn read(&self) -> Duration {
+        (self.0)()
+    }
+}
+
+impl fmt::Debug for OwnClock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("OwnClock")
+    }
 }
 
 /// A reading of the clock.
@@ -44,13 +74,15 @@ impl Reading {
 const NOISE: Duration = Duration::from_millis(20);
 
 impl Clock {
-    pub(crate) fn start() -> Self {
-        Self::start_with(slept_since_boot)
+    pub(crate) fn start(own: Option<OwnClock>) -> Self {
+        Self::start_with(slept_since_boot, own)
     }
 
-    fn start_with(total: fn() -> Duration) -> Self {
+    fn start_with(total: fn() -> Duration, own: Option<OwnClock>) -> Self {
         let (at_start, seen_micros) = (total(), AtomicU64::new(0));
-        Self(Arc::new(Dial { origin: Instant::now(), total, at_start, seen_micros }))
+        // The user's clock is read first: what passes until tokio's is read counts as sleep.
+        let own = own.map(|clock| Own { at_start: clock.read(), clock });
+        Self(Arc::new(Dial { origin: Instant::now(), total, at_start, own, seen_micros }))
     }
 
     /// Returns the time, which never goes back. A sleep counts only once it was
@@ -80,7 +112,7 @@ impl Clock {
 
     /// Checks whether the machine has slept, by two readings of a clock.
     pub(crate) fn notice_sleep(&self) {
-        let slept = (self.0.total)().saturating_sub(self.0.at_start);
+        let slept = (self.0.total)().saturating_sub(self.0.at_start).max(self.0.stood_still());
         if slept < NOISE {
             return;
         }
@@ -103,6 +135,19 @@ impl Clock {
 }
 
 impl Dial {
+    /// Returns how much less has passed by tokio's clock than by the user's. Two clocks never run at quite
+    /// the same rate, and each step is a sleep to the driver, so the steps are not small.
+    fn stood_still(&self) -> Duration {
+        let Some(own) = &self.own else {
+            return Duration::ZERO;
+        };
+        let awake = self.origin.elapsed();
+        let ahead = own.clock.read().saturating_sub(own.at_start).saturating_sub(awake);
+        ahead.saturating_sub(Duration::from_nanos(
+            u64::try_from(ahead.as_nanos() % NOISE.as_nanos()).unwrap_or(0),
+        ))
+    }
+
     fn slept(&self) -> Duration {
         Duration::from_micros(self.seen_micros.load(Ordering::Relaxed))
     }
@@ -143,7 +188,7 @@ mod tests {
     /// own clock (C-68).
     #[tokio::test(start_paused = true)]
     async fn the_clock_counts_sleep_once_it_is_noticed() {
-        let clock = Clock::start_with(slept);
+        let clock = Clock::start_with(slept, None);
         let deadline = clock.now() + Duration::from_secs(10);
         let before = clock.to_tokio(deadline);
         SLEPT.store(5 + 8 * 60 * 60, Ordering::Relaxed);
@@ -157,9 +202,30 @@ mod tests {
         assert_eq!(clock.now().elapsed(), Duration::from_secs(8 * 60 * 60), "it never goes back");
     }
 
+    /// A hypervisor that holds a guest stops all of the guest's clocks; the user's goes on.
+    #[tokio::test(start_paused = true)]
+    async fn the_clock_counts_what_the_users_clock_is_ahead() {
+        let read = Arc::new(AtomicU64::new(0));
+        let own = OwnClock::new({
+            let read = Arc::clone(&read);
+            move || Duration::from_millis(read.load(Ordering::Relaxed))
+        });
+        let clock = Clock::start(Some(own));
+        let elapsed_at = |millis| {
+            read.store(millis, Ordering::Relaxed);
+            clock.notice_sleep();
+            clock.now().elapsed()
+        };
+        assert_eq!(elapsed_at(7), Duration::ZERO, "two clocks never say quite the same");
+        assert_eq!(elapsed_at(60_007), Duration::from_secs(60));
+        assert_eq!(elapsed_at(0), Duration::from_secs(60), "it never goes back");
+        tokio::time::advance(Duration::from_secs(5)).await;
+        assert_eq!(elapsed_at(65_000), Duration::from_secs(65));
+    }
+
     #[test]
     fn the_machine_does_not_sleep_while_it_runs_this() {
-        let clock = Clock::start();
+        let clock = Clock::start(None);
         clock.notice_sleep();
         assert!(clock.0.slept() < Duration::from_secs(60));
     }

@@ -45,7 +45,7 @@ pub(crate) struct Driver {
     link: Link,
     exchange: Exchange,
     alarm: Alarm,
-    /// What it is woken for, once it was polled.
+    /// The inputs that wake it, once it was polled.
     inputs: Option<Inputs>,
     /// When the driver was woken, or looked again: it reads its clock once for all that it does then,
     /// after it has read from the transport.
@@ -62,7 +62,7 @@ pub(crate) struct Dialer {
     pub(crate) sasl: Option<Arc<dyn SaslMechanism>>,
 }
 
-/// Whether a part of the driver did something, so that all parts are polled again. Outputs are
+/// The progress of a part of the driver: after some, the driver polls all parts again. Outputs are
 /// polled last in each round, so work that concerns only them does not count.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Progress {

@@ -292,7 +292,7 @@ impl Client {
     /// Returns the present health of the client, for liveness and readiness probes.
     ///
     /// Waits for nothing and does no IO. It answers from any thread, even while the runtime of the
-    /// client is blocked, and then says so. A blocked task of the client shows within a second after
+    /// client is blocked: it returns [`Stalled`](ClientHealth::Stalled) then. A blocked task of the client shows within a second after
     /// the task was due; it is due several times in a session timeout.
     pub fn health(&self) -> ClientHealth {
         ClientHealth::of(self.shared())

@@ -79,14 +79,14 @@ impl Repeats {
     }
 }
 
-/// Whether the driver looks at the hub again by itself.
+/// The driver's state: it looks at the hub again by itself, or waits to be woken.
 #[derive(Debug)]
 enum DriverState {
     Awake,
     Asleep(Waker),
 }
 
-/// What has happened to the hub since the driver looked at all of it.
+/// The change of the hub since the driver looked at all of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Change {
     /// Requests were submitted, and nothing came of them but bytes to send.

@@ -94,7 +94,7 @@ pub use zk_jute::records::Stat;
 pub use zk_jute::{ErrorCode, OpCode, SessionId, Version, Zxid};
 pub use zk_session::{
     Backoff, Expiry, HeartbeatPace, LeaseGrade, LeaseMargin, LeaseOutlook, Limits, ReadOnlyServers,
-    SessionEnd, SessionTicket, WhileDisconnected, ZnodePath,
+    ServerFamily, SessionEnd, SessionTicket, WhileDisconnected, ZnodePath,
 };
 
 /// The members of the ensemble, and changing them.

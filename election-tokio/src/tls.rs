@@ -7,8 +7,8 @@
 //!   because that would skip the verification.
 //! - It reads files when the client starts, where a mistake is an error, and again for each new
 //!   connection, so that certificates can be exchanged under a running client. If files are
-//!   unusable at that moment, it goes on with those that it read last; the log, and the reason of a
-//!   connection that fails with them, say so.
+//!   unusable at that moment, it goes on with those that it read last, warns in the log, and names
+//!   that in the reason of a connection that fails with them.
 //! - It reports a failure with what is wrong and what to do, see `explain`.
 
 mod config;

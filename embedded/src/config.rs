@@ -7,6 +7,7 @@ use core::time::Duration;
 
 use zk_jute::DEFAULT_MAX_FRAME;
 
+use crate::deviations::{Deviations, Profile};
 use crate::path;
 use crate::time::Timestamp;
 
@@ -28,7 +29,7 @@ pub struct Config {
     pub seed: u64,
     /// The number of this server in its ensemble. It is the first byte of session ids.
     pub server_id: u8,
-    /// Whether znodes may have a time to live.
+    /// The support of znodes with a time to live.
     pub extended_types: ExtendedTypes,
     /// How often the server looks for containers and znodes with a time to live that it has to
     /// delete (`znode.container.checkIntervalMs`). Zero counts as one millisecond.
@@ -47,6 +48,8 @@ pub struct Config {
     pub expiry_pace: ExpiryPace,
     /// The server's reaction at the end of the sequence numbers.
     pub counter_end: CounterEnd,
+    /// The points in which the server deviates from Apache ZooKeeper.
+    pub deviations: Deviations,
     /// Znodes that exist when the server starts.
     pub first_znodes: FirstZnodes,
 }
@@ -68,12 +71,27 @@ impl Config {
             limits: Limits::default(),
             expiry_pace: ExpiryPace::default(),
             counter_end: CounterEnd::default(),
+            deviations: Deviations::default(),
             first_znodes: FirstZnodes::default(),
         }
     }
 
+    /// Makes the server deviate from Apache ZooKeeper as another one does. Keeper's bounds for session
+    /// timeouts come with it: 10 s and 100 s, by default.
+    #[must_use]
+    pub fn like(mut self, profile: Profile) -> Self {
+        self.deviations = Deviations::of(profile);
+        if matches!(profile, Profile::Keeper | Profile::KeeperBefore2512) {
+            self.session_timeouts = Duration::from_secs(10)..=Duration::from_secs(100);
+        }
+        self
+    }
+
     /// Returns the timeout for a client that asks for `requested` milliseconds.
     pub(crate) fn negotiate(&self, requested: i32) -> Duration {
+        if let (0, Some(timeout)) = (requested, self.deviations.timeout_for_zero) {
+            return timeout;
+        }
         let requested = Duration::from_millis(u64::try_from(requested).unwrap_or(0));
         let (min, max) = (*self.session_timeouts.start(), *self.session_timeouts.end());
         // The reply carries it in an `int`.
@@ -89,7 +107,7 @@ impl Default for Config {
     }
 }
 
-/// Whether znodes may have a time to live (`zookeeper.extendedTypesEnabled`).
+/// The support of znodes with a time to live (`zookeeper.extendedTypesEnabled`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ExtendedTypes {
     /// No. The server answers `createTTL` with `Unimplemented`, as Apache's servers do by default.
@@ -111,7 +129,7 @@ pub struct ExpiryPace {
     pub to_proposal: Duration,
 }
 
-/// Whether the server treats requests as having waited too long
+/// The throttling of requests: the server treats them as having waited too long
 /// (`zookeeper.throttled_op_wait_time`, since 3.7.0).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Throttling {

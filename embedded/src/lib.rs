@@ -11,6 +11,7 @@ extern crate std;
 mod access;
 mod config;
 mod database;
+mod deviations;
 mod digest;
 mod forward;
 mod leader;
@@ -35,6 +36,7 @@ pub use config::{
     Config, CounterEnd, ExpiryPace, ExtendedTypes, FirstZnodes, InvalidPath, Limits, Throttling,
 };
 pub use database::Database;
+pub use deviations::{Deviations, Passwords, Profile, Resumption, Shutdown, UnknownOperations};
 pub use lifetime::Lifetime;
 #[cfg(feature = "listener")]
 pub use listener::{Refusal, Refusals, Server};

@@ -70,7 +70,7 @@ pub(crate) struct Rules {
     pub(crate) max_tree_bytes: usize,
 }
 
-/// Whether a session may still write.
+/// The state of a session, which decides whether it may still write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SessionState {
     /// Yes, if it has begun and not ended.

@@ -221,6 +221,11 @@ impl Replica {
         }
     }
 
+    /// Returns the sessions whose clients are connected.
+    pub(crate) fn connected_sessions(&self) -> impl Iterator<Item = SessionId> {
+        self.by_session.keys().copied()
+    }
+
     /// Closes all connections. The sessions go on.
     pub fn drop_connections(&mut self) {
         let all: alloc::vec::Vec<ConnectionId> = self.connections.keys().copied().collect();

@@ -1,5 +1,6 @@
 //! A server without an ensemble: a leader and its only replica.
 
+use alloc::vec::Vec;
 use core::net::SocketAddr;
 use core::ops::RangeInclusive;
 use core::time::Duration;
@@ -9,6 +10,7 @@ use zk_jute::SessionId;
 
 use crate::config::{Config, ExpiryPace, Throttling};
 use crate::database::Database;
+use crate::deviations::Shutdown;
 use crate::forward::ReplicaId;
 use crate::leader::{Decision, Leader};
 use crate::mode::ServerMode;
@@ -165,6 +167,19 @@ impl Standalone {
         let txn = self.leader.expire(now, session).ok_or(UnknownSession)?;
         self.commit(&txn);
         Ok(())
+    }
+
+    /// Closes all connections, as a member of an ensemble does that shuts down in order while the others
+    /// go on. The sessions go on, or end before: see [`Shutdown`].
+    pub fn shut_down(&mut self, now: Instant) {
+        if self.config.deviations.shutdown == Shutdown::SessionsEnd {
+            let connected: Vec<SessionId> = self.replica.connected_sessions().collect();
+            for session in connected {
+                // One that is closing already ends by itself.
+                let _ = self.expire_connected(now, session);
+            }
+        }
+        self.replica.drop_connections();
     }
 
     /// Does what is due: it ends sessions, deletes containers and znodes with a time to live, and

@@ -93,7 +93,7 @@ pub struct Rejection {
     pub operation: usize,
     /// The reason.
     pub error: ErrorCode,
-    /// Whether the request was refused as a whole.
+    /// The refused part of the request.
     pub extent: Extent,
 }
 

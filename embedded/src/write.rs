@@ -92,13 +92,13 @@ pub struct Create {
     pub data: Option<Bytes>,
     /// The access list.
     pub access: Result<AccessList, InvalidAcl>,
-    /// Whether the server appends a sequence number.
+    /// The naming: as asked, or with a sequence number that the server appends.
     pub naming: Naming,
     /// The event that is to end the znode's life.
     pub lifetime: Result<RequestedLifetime, LifetimeError>,
 }
 
-/// Whether a znode's name ends with a sequence number.
+/// The naming of a znode: as asked, or with a sequence number at the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Naming {
     /// The name is as asked for.

@@ -21,11 +21,11 @@ pub struct Config {
     pub backoff: Backoff,
     /// The treatment of requests that are submitted without a connection.
     pub while_disconnected: WhileDisconnected,
-    /// Whether the session accepts a server that is cut off from its ensemble.
+    /// The policy for a server that is cut off from its ensemble.
     pub read_only_servers: ReadOnlyServers,
     /// Bounds on memory and frames.
     pub limits: Limits,
-    /// Whether connections begin with a SASL exchange.
+    /// The beginning of each connection: with a SASL exchange, or without.
     pub sasl: Sasl,
     /// The evidence that the lease deadline rests on.
     pub grade: LeaseGrade,
@@ -68,7 +68,7 @@ pub enum WhileDisconnected {
     Queue,
 }
 
-/// Whether a session accepts servers that are cut off from their ensemble (`readonlymode.enabled`;
+/// The policy for servers that are cut off from their ensemble (`readonlymode.enabled`;
 /// see docs/protocol.md#read-only-servers). Such a server answers reads from its last state.
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]

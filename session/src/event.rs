@@ -188,8 +188,8 @@ pub enum SubmitError {
         /// The limit ([`Limits::max_frame`](crate::Limits::max_frame)).
         limit: usize,
     },
-    /// A server did not know the operation, and closed the connection over it. This session does
-    /// not try it again.
+    /// A server did not know the operation, and closed the connection over it; or two connections in a
+    /// row have ended over it, without an answer. This session does not try it again, or not soon.
     #[error("the server does not know {0}")]
     Unsupported(OpCode),
     /// The session has ended, or is closing.
@@ -226,10 +226,14 @@ pub enum ConnectionEnd {
     #[error("the server refused to make a session")]
     Refused,
     /// The server answered a request or a ping with the error that the session has expired. This is
-    /// no proof: a leader of the ensemble that was deposed, and does not know it yet, says so of
+    /// no proof: a deposed leader of the ensemble that does not know it yet sends that error to
     /// sessions that live on. The next handshake decides.
     #[error("the server says that the session has expired; the next handshake decides")]
     ExpiryClaimed,
+    /// A server of the family [`KeeperLike`](crate::ServerFamily::KeeperLike) has not answered this
+    /// operation for the session timeout: some of them never answer one that they do not know.
+    #[error("{0} was not answered for the session timeout")]
+    Unanswered(OpCode),
     /// The peer broke the protocol.
     #[error(transparent)]
     Protocol(#[from] ProtocolError),

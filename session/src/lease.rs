@@ -106,6 +106,8 @@ enum ServerMode {
     ReadWrite,
     /// It has no leader, so its answers prove nothing.
     ReadOnly,
+    /// It ends sessions by other rules than Apache ZooKeeper, so its answers prove nothing.
+    NoProof,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -177,7 +179,7 @@ impl Lease {
     pub(crate) fn resume(&mut self, now: Instant, handshake: Handshake) {
         self.connect(handshake);
         match self.grade {
-            LeaseGrade::Contact => self.prove(now, handshake.sent_at),
+            LeaseGrade::Contact | LeaseGrade::Advisory => self.prove(now, handshake.sent_at),
             LeaseGrade::Sync | LeaseGrade::Quorum => {
                 self.evidence.handshake = Some(handshake.sent_at);
             }
@@ -190,6 +192,13 @@ impl Lease {
         self.server = ServerMode::ReadOnly;
     }
 
+    /// Notes that the server is of a family on which no lease holds. Earlier proofs go too: the sessions
+    /// there end by other rules.
+    pub(crate) fn no_proof(&mut self) {
+        self.end();
+        self.server = ServerMode::NoProof;
+    }
+
     fn connect(&mut self, handshake: Handshake) {
         self.server = ServerMode::ReadWrite;
         let round_trip = handshake.answered_at.saturating_since(handshake.sent_at);
@@ -199,7 +208,7 @@ impl Lease {
     /// Notes that a request sent at `sent_at` was answered at `now`.
     #[inline]
     pub(crate) fn answered(&mut self, now: Instant, sent_at: Instant) {
-        if self.grade == LeaseGrade::Contact {
+        if self.grade.counts_any_answer() {
             self.round_trips.note_answer(now.saturating_since(sent_at));
             self.settle(now, sent_at);
             self.prove(now, sent_at);
@@ -208,7 +217,7 @@ impl Lease {
 
     /// Notes that a ping sent at `sent_at` was answered at `now`, without an error.
     pub(crate) fn ping_answered(&mut self, now: Instant, sent_at: Instant) {
-        if self.grade == LeaseGrade::Contact {
+        if self.grade.counts_any_answer() {
             self.round_trips.note_heartbeat(now.saturating_since(sent_at));
         }
         self.answered(now, sent_at);
@@ -320,13 +329,16 @@ impl Lease {
     /// sent.
     pub(crate) fn next_ping(&self, last_sent: Instant) -> Option<Instant> {
         match (self.grade, self.server) {
-            (LeaseGrade::Contact, ServerMode::ReadWrite) => {
+            (LeaseGrade::Contact | LeaseGrade::Advisory, ServerMode::ReadWrite) => {
                 let due = last_sent + self.interval();
                 // This holds however often the answers do not settle it.
                 let soonest = last_sent + self.timeout / SETTLING_PART;
                 Some(self.settles_at().map_or(due, |at| due.min(at.max(soonest))))
             }
-            (LeaseGrade::Contact | LeaseGrade::Sync | LeaseGrade::Quorum, _) => None,
+            (
+                LeaseGrade::Contact | LeaseGrade::Advisory | LeaseGrade::Sync | LeaseGrade::Quorum,
+                _,
+            ) => None,
         }
     }
 
@@ -338,7 +350,7 @@ impl Lease {
         let longest = match outlook::longest(self.grade, self.margin, self.pace, timeout) {
             Some(longest) => longest,
             // Pings come too rarely; the caller's requests may keep it.
-            None if self.grade == LeaseGrade::Contact => {
+            None if self.grade.counts_any_answer() => {
                 return until
                     .map_or(LeaseOutlook::AwaitsProof, |until| LeaseOutlook::Secure { until });
             }
@@ -364,7 +376,7 @@ impl Lease {
     fn is_proved_before(&self, deadline: Instant, now: Instant, round_trip: Duration) -> bool {
         let reserve = outlook::reserve(self.timeout, round_trip);
         let in_time = |sent_at: Instant, deadline| sent_at + reserve < deadline;
-        if self.grade == LeaseGrade::Contact {
+        if self.grade.counts_any_answer() {
             let lease = self.margin.shorten(self.timeout);
             let sent_at = Instant::since_origin(deadline.elapsed().saturating_sub(lease));
             return in_time(now.max(sent_at + self.interval()), deadline);
@@ -428,7 +440,7 @@ impl Lease {
     /// compares it with the clock. It keeps a session from settling what has passed.
     fn prove(&mut self, now: Instant, sent_at: Instant) {
         let claimed = self.deadline_after(sent_at);
-        if self.server == ServerMode::ReadOnly || claimed <= now {
+        if self.server != ServerMode::ReadWrite || claimed <= now {
             return;
         }
         self.state = match self.state {

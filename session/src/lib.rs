@@ -14,6 +14,7 @@ mod backoff;
 mod config;
 mod connect_string;
 mod event;
+mod family;
 mod lease;
 mod outbox;
 mod path;
@@ -28,6 +29,7 @@ mod servers;
 mod session;
 mod ticket;
 mod time;
+mod unanswered;
 mod watches;
 
 pub use bytes;
@@ -40,6 +42,7 @@ pub use event::{
     Completion, ConnectionEnd, Event, Expiry, Failure, ProtocolError, SessionEnd, SubmitError,
     TransportCommand,
 };
+pub use family::ServerFamily;
 pub use lease::{HeartbeatPace, LeaseGrade, LeaseMargin, LeaseOutlook, LeaseUpkeep};
 pub use path::{PathError, ZnodePath, check_path};
 #[cfg(feature = "sasl-digest-md5")]

@@ -14,7 +14,7 @@ pub(crate) struct Outbox {
     content: Content,
 }
 
-/// Whether `ordinary` holds bytes that have to be wiped. Wiping all of them would cost as much as
+/// The kind of bytes in `ordinary`: those that have to be wiped, or others. Wiping all of them would cost as much as
 /// sending them.
 #[derive(Debug, Default, PartialEq, Eq)]
 enum Content {

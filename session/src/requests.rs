@@ -10,9 +10,11 @@ use zk_jute::{DEFAULT_MAX_FRAME, FrameError, OpCode, Request, RequestHeader, Xid
 
 use crate::config::Limits;
 use crate::event::{ProtocolError, SubmitError};
+use crate::family::ServerFamily;
 use crate::outbox::Outbox;
 use crate::server_limit::{EndedBy, ServerLimit};
 use crate::time::Instant;
+use crate::unanswered::Unanswered;
 use crate::watches::WatchId;
 
 /// A request that was sent, or will be.
@@ -57,6 +59,7 @@ pub(crate) struct Requests<R> {
     queued_frames: BytesMut,
     /// The operations over which a server that did not know them has closed the connection.
     refused: Vec<OpCode>,
+    unanswered: Unanswered,
 }
 
 impl<R> Requests<R> {
@@ -70,6 +73,7 @@ impl<R> Requests<R> {
             queued: VecDeque::new(),
             queued_frames: BytesMut::new(),
             refused: Vec::new(),
+            unanswered: Unanswered::default(),
         }
     }
 
@@ -167,7 +171,10 @@ impl<R> Requests<R> {
             _ => return None,
         }
         match self.in_flight.pop_front() {
-            Some(Pending { sent_at, purpose: Purpose::Caller(tag), .. }) => Some((tag, sent_at)),
+            Some(Pending { opcode, sent_at, purpose: Purpose::Caller(tag), .. }) => {
+                self.unanswered.answered(opcode);
+                Some((tag, sent_at))
+            }
             _ => None,
         }
     }
@@ -177,7 +184,9 @@ impl<R> Requests<R> {
         let expected = self.in_flight.front().map(|oldest| oldest.xid);
         let unexpected = ProtocolError::UnexpectedReply { expected, got };
         if expected == Some(got) {
-            self.in_flight.pop_front().ok_or(unexpected)
+            let answered = self.in_flight.pop_front().ok_or(unexpected)?;
+            self.unanswered.answered(answered.opcode);
+            Ok(answered)
         } else {
             Err(unexpected)
         }
@@ -220,7 +229,22 @@ impl<R> Requests<R> {
     }
 
     pub(crate) fn is_refused(&self, opcode: OpCode) -> bool {
-        self.refused.contains(&opcode)
+        self.refused.contains(&opcode) || self.unanswered.condemns(opcode)
+    }
+
+    /// Notes the unanswered requests of a connection that ended, maybe over one of them.
+    pub(crate) fn ended_over(&mut self, family: ServerFamily, lost: &VecDeque<Pending<R>>) {
+        self.unanswered.connection_ended(family, lost.iter().map(|pending| pending.opcode));
+    }
+
+    /// Takes over what the session before this one knew of the servers.
+    pub(crate) fn inherit(&mut self, former: &Self) {
+        self.unanswered = former.unanswered.clone();
+    }
+
+    /// Returns the oldest request without an answer, and when it was submitted.
+    pub(crate) fn oldest(&self) -> Option<(OpCode, Instant)> {
+        self.in_flight.front().map(|oldest| (oldest.opcode, oldest.sent_at))
     }
 
     pub(crate) fn drain_into(&mut self, output: &mut BytesMut) {

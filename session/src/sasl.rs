@@ -13,7 +13,7 @@ mod digest_md5;
 #[cfg(feature = "sasl-digest-md5")]
 pub use digest_md5::{DigestMd5, ServerProof};
 
-/// Whether connections begin with a SASL exchange.
+/// The beginning of each connection: with a SASL exchange, or without.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sasl {
     /// They do not.

@@ -1,8 +1,8 @@
 //! The longest request that the servers take, as far as lost connections tell.
 //!
-//! A server closes the connection over a frame above its `jute.maxbuffer`, and says nothing. What asks
-//! for the same again after each loss, as a recipe does for its znode and a session for its watches,
-//! would cost one connection after another, and with them whatever else the client holds.
+//! A server closes the connection over a frame above its `jute.maxbuffer`, and sends no error. A
+//! recipe that repeats the request for its znode after each loss, or a session that sets its watches again, would
+//! cost one connection after another, and with the connections whatever else the client holds.
 
 use alloc::boxed::Box;
 
@@ -15,7 +15,7 @@ const TAKEN_BY_ALL: usize = 4 * 1024;
 /// chance.
 const ENOUGH: u8 = 3;
 
-/// What is known of the servers' limit. Most sessions never send a long request, and hold nothing
+/// The knowledge of the servers' limit. Most sessions never send a long request, and hold nothing
 /// for it.
 #[derive(Debug, Default)]
 pub(crate) struct ServerLimit(Option<Box<Known>>);

@@ -11,6 +11,7 @@ use zk_jute::{Frame, FrameSplitter, OpCode, SessionId, Zxid};
 
 use crate::config::Config;
 use crate::event::{Completion, ConnectionEnd, Event, Expiry, SessionEnd, TransportCommand};
+use crate::family::ServerFamily;
 use crate::lease::Lease;
 use crate::requests::Requests;
 use crate::sasl::SaslChallenge;
@@ -44,6 +45,8 @@ pub struct Session<R, W> {
     state: State,
     identity: Identity,
     lease: Lease,
+    /// The family of the server that accepted the last handshake.
+    family: Option<ServerFamily>,
     upkeep: Upkeep,
     /// The zxid that a server must have applied before this session uses it.
     seen: Zxid,
@@ -74,6 +77,7 @@ impl<R, W: Clone> Session<R, W> {
     pub fn replacing(expired: &Self, config: Config, seed: u64, now: Instant) -> Self {
         let mut session = Self::new(config, seed, now);
         session.attempts = expired.round().saturating_mul(session.servers.count().get());
+        session.requests.inherit(&expired.requests);
         session
     }
 
@@ -86,6 +90,7 @@ impl<R, W: Clone> Session<R, W> {
             state: State::Waiting { until: now },
             identity,
             lease: Lease::new(config.grade, config.margin, config.pace),
+            family: None,
             upkeep: Upkeep::Idle,
             seen: Zxid::ZERO,
             delivered: Zxid::ZERO,
@@ -236,6 +241,7 @@ impl<R, W: Clone> Session<R, W> {
                     self.ping_at(live),
                     live.search_at(),
                     live.give_up_at(),
+                    self.unanswered_at(live),
                 ];
                 earliest(live.silent_at(), others)
             }
@@ -327,13 +333,20 @@ impl<R, W: Clone> Session<R, W> {
         self.seen
     }
 
+    /// Returns the family of the server that the session is connected to, or was last; `None` before the
+    /// first connection.
+    pub fn server_family(&self) -> Option<ServerFamily> {
+        self.family
+    }
+
     /// Returns whether requests can be sent now.
     pub fn is_connected(&self) -> bool {
         matches!(self.state, State::Live(Live { closing: Closing::NotAsked, .. }))
     }
 
-    /// Returns whether a server has answered this operation with `Unimplemented`. The session does
-    /// not send it any more, since each attempt costs a connection.
+    /// Returns whether a server has answered this operation with `Unimplemented`, or two connections in a
+    /// row have ended over it. The session does not send it any more, since each attempt costs a
+    /// connection.
     pub fn is_unsupported(&self, operation: OpCode) -> bool {
         self.requests.is_refused(operation)
     }

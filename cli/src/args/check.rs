@@ -16,6 +16,8 @@ A line for each step, with ok, warning, failed, or skipped, and below it what to
   connect      something answers at its port
   session      it speaks ZooKeeper, by TLS and with the identity that were asked for, and grants a session
   version      its version, and whether it leads the ensemble or follows
+  durability   its release and its forceSync keep what it acknowledges (forceSync: with --admin-port)
+  family       only where it is not Apache ZooKeeper: no lease holds there
   write        it commits a write, how fast, and what the clock says that stamps it
   ensemble     --servers and the members of the ensemble fit together
   chroot       the /CHROOT of --servers exists
@@ -47,6 +49,10 @@ pub(crate) struct CheckArgs {
     /// How long each step may take.
     #[arg(long, value_name = "TIME", default_value = "5s")]
     pub(crate) timeout: humantime::Duration,
+    /// The port of the servers' AdminServer (`admin.serverPort`, 8080 by default), to ask whether they force to
+    /// their disks what they acknowledge (`forceSync`). Not asked without this.
+    #[arg(long, value_name = "PORT")]
+    pub(crate) admin_port: Option<u16>,
     /// Print a JSON array: `step`, `server`, `verdict`, `says` and `advice` of each step.
     #[arg(long)]
     pub(crate) json: bool,

@@ -36,6 +36,9 @@ enum GradeName {
     /// Any server answers: the cheapest; may be wrong while that server is cut off. Right for a
     /// single server.
     Contact,
+    /// No proof: two machines may hold it at once. For ClickHouse Keeper and RaftKeeper, where
+    /// nothing better can be had: guard each write by the token.
+    Advisory,
 }
 
 impl GradeName {
@@ -44,6 +47,7 @@ impl GradeName {
             Self::Quorum => LeaseGrade::Quorum,
             Self::Sync => LeaseGrade::Sync,
             Self::Contact => LeaseGrade::Contact,
+            Self::Advisory => LeaseGrade::Advisory,
         }
     }
 }

@@ -2,7 +2,8 @@
 
 use core::str::FromStr;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
+use zk_embedded::Profile;
 
 use super::exit_codes::SERVER_EXIT_CODES;
 use super::{ListenAddress, TickTime};
@@ -11,6 +12,7 @@ const SERVER_HELP: &str = "\
 Examples:
   zkelect server
   zkelect server --tick-time 100ms                  # sessions that expire quickly
+  zkelect server --like keeper                      # no lease holds there: see what your service does
   zkelect server --listen 127.0.0.1:0 >address &    # any free port
   zkelect server --max-connections-per-address 0 --extended-types
 
@@ -36,8 +38,38 @@ pub(crate) struct ServerArgs {
     /// The server's unit of time, from 10ms to 1h.
     #[arg(long, value_name = "TIME", default_value = "2s")]
     pub(crate) tick_time: TickTime,
+    /// Deviate from Apache ZooKeeper as another server does, as far as its source tells: for tests of
+    /// what a service does there.
+    #[arg(long, value_name = "SERVER", value_enum, default_value_t)]
+    pub(crate) like: Like,
     #[command(flatten)]
     pub(crate) options: ServerOptions,
+}
+
+/// A server that speaks ZooKeeper's protocol.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Like {
+    /// Apache ZooKeeper.
+    #[default]
+    Zookeeper,
+    /// ClickHouse Keeper since 25.12.
+    Keeper,
+    /// ClickHouse Keeper before 25.12: no `create2`, and no watches that stay.
+    #[value(name = "keeper-before-25.12")]
+    KeeperBefore2512,
+    /// RaftKeeper.
+    Raftkeeper,
+}
+
+impl Like {
+    pub(crate) const fn profile(self) -> Profile {
+        match self {
+            Self::Zookeeper => Profile::ZooKeeper,
+            Self::Keeper => Profile::Keeper,
+            Self::KeeperBefore2512 => Profile::KeeperBefore2512,
+            Self::Raftkeeper => Profile::RaftKeeper,
+        }
+    }
 }
 
 /// Settings that differ from the default. The names follow ZooKeeper's own settings where those

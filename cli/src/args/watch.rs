@@ -33,9 +33,9 @@ pub(crate) struct WatchArgs {
     /// Print JSON lines on a terminal, too.
     #[arg(long)]
     pub(crate) json: bool,
-    /// How often to count the candidates that wait, which costs a list of them. A change of the
-    /// leader is shown at once, and costs nothing until it happens. 0s: count only when the leader
-    /// changes.
+    /// How often to count the waiting candidates, which costs a list of them. `watch` prints a
+    /// change of the leader at once, and a change costs nothing until it happens. 0s: count only
+    /// when the leader changes.
     #[arg(long, value_name = "TIME", default_value = "5s")]
     pub(crate) interval: humantime::Duration,
 }

@@ -43,6 +43,11 @@ fn parse(answer: &str) -> io::Result<Answer> {
     }
     let field = |name: &str| answer.lines().find_map(|line| line.strip_prefix(name));
     let version = field("Zookeeper version: ").and_then(|all| all.split([',', '-']).next());
+    // ClickHouse Keeper's words; the product stays in front of the number.
+    let version = version.or_else(|| {
+        let line = answer.lines().find(|line| line.contains("Keeper version: "))?;
+        line.split([',', '-']).next()
+    });
     match (version, field("Mode: ")) {
         (Some(version), Some(mode)) => {
             let [version, mode] = [version, mode].map(|text| text.trim().to_owned());
@@ -62,6 +67,10 @@ mod tests {
                       2024-10-17 23:21 UTC\nLatency min/avg/max: 0/0.0/0\nMode: follower\nNode count: 5\n";
         let member = Member { version: "3.9.3".into(), mode: "follower".into() };
         assert_eq!(parse(answer).expect("it is one"), Answer::Member(member));
+        let keeper = "ClickHouse Keeper version: v25.12.1.1-stable-0123\nMode: follower\n";
+        let version = "ClickHouse Keeper version: v25.12.1.1".into();
+        let member = Member { version, mode: "follower".into() };
+        assert_eq!(parse(keeper).expect("it is one"), Answer::Member(member));
         let forbidden = "srvr is not executed because it is not in the whitelist.\n";
         assert_eq!(parse(forbidden).expect("it is one"), Answer::Forbidden);
         let not_serving = "This ZooKeeper instance is not currently serving requests\n";

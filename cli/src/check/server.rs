@@ -8,6 +8,7 @@ use election_tokio::{Client, ClientBuilder, ConnectError, ConnectionState};
 use tokio::net::{TcpStream, lookup_host};
 use tokio::time::{Instant, timeout};
 
+use super::durability;
 use super::four_letter::{Answer, Member, srvr};
 use super::report::{Finding, no_answer, spoken};
 use crate::failure::Failure;
@@ -19,6 +20,7 @@ pub(super) struct Way {
     /// The session timeout to ask for.
     pub(super) asked: Duration,
     pub(super) is_secure: bool,
+    pub(super) admin_port: Option<u16>,
     pub(super) bound: Duration,
 }
 
@@ -47,10 +49,23 @@ pub(super) async fn examine(way: Way) -> Examined {
     }
     let (version, member) = version(&way).await;
     examined.member = member;
+    let disk = match way.admin_port {
+        Some(port) => Some(durability::of_disk(&way.server.host, port, way.bound).await),
+        None => None,
+    };
     let (granted, client) = session(way, examined.member.as_ref()).await;
     examined.client = client;
     examined.add(granted);
     examined.add(version);
+    let release = examined.member.as_ref();
+    for finding in
+        release.and_then(|told| durability::of_release(&told.version)).into_iter().chain(disk)
+    {
+        examined.add(finding);
+    }
+    if let Some(family) = examined.client.as_ref().and_then(family) {
+        examined.add(family);
+    }
     examined
 }
 
@@ -146,6 +161,18 @@ async fn session(way: Way, member: Option<&Member>) -> (Finding, Option<Client>)
             .advise("run it again; if this lasts, look at the server's log"),
     };
     (granted, Some(client))
+}
+
+/// Warns of a server that is not Apache ZooKeeper.
+fn family(client: &Client) -> Option<Finding> {
+    let family = client.server_family().filter(|family| !family.keeps_leases())?;
+    let says = format!(
+        "{family}: it gives every session a password of zero bytes, and no lease holds there"
+    );
+    Some(Finding::warning("family", says).advise(
+        "no nominee is told that it leads there: use Apache ZooKeeper, or --lease-grade advisory where the \
+         token guards every write",
+    ))
 }
 
 /// Asks for the server's version, which it may not be allowed to tell.

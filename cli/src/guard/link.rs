@@ -32,6 +32,8 @@ pub(crate) enum Report {
     Line { line: String },
     /// This process of COMMAND refuses signals: it has become another user. Reported once for each.
     OutOfReach { pid: i32 },
+    /// COMMAND gets `SIGKILL`.
+    Killed { at: KilledAt },
     /// Nothing of COMMAND is left. This is the last report.
     Ended { exit: CommandExit, ended_by: EndedBy },
 }
@@ -44,6 +46,14 @@ pub(crate) enum EndedBy {
     Order,
     /// The passing of its time, without an order.
     Deadline,
+}
+
+/// The moment at which COMMAND gets `SIGKILL`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum KilledAt {
+    GraceOver,
+    /// It was given by the last [`Order::ValidUntil`].
+    LeaseDeadline,
 }
 
 /// One side of the connection.
@@ -103,6 +113,8 @@ mod tests {
         }
         for report in [
             Report::OutOfReach { pid: 7 },
+            Report::Killed { at: KilledAt::GraceOver },
+            Report::Killed { at: KilledAt::LeaseDeadline },
             Report::Line { line: "a \"b\"".to_owned() },
             Report::Ended { exit: CommandExit::Signal(9), ended_by: EndedBy::Deadline },
         ] {

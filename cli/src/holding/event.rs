@@ -25,7 +25,7 @@ pub(super) enum HoldingEvent {
         by: By,
         valid_for_ms: u64,
     },
-    /// Another client asks for the lock; COMMAND is told to end.
+    /// Another client asks the holder to release the lock; zkelect signals COMMAND to stop.
     RevokeRequested {
         #[serde(flatten)]
         by: By,
@@ -76,6 +76,9 @@ impl Event for HoldingEvent {
     fn describe(&self) -> String {
         match self {
             Self::Acquired { by, .. } => format!("holds by {by}"),
+            Self::Suspended { valid_for_ms: 0, .. } => {
+                "what is held is in doubt: no answer has renewed the lease".to_owned()
+            }
             Self::Suspended { valid_for_ms, .. } => format!(
                 "connection lost: what is held is in doubt, and over in {}",
                 humantime::format_duration(Duration::from_millis(*valid_for_ms))

@@ -50,7 +50,7 @@ pub(super) enum ElectionEvent {
         by: By,
         line: String,
     },
-    /// A client asks the leader to step down; COMMAND is told to end.
+    /// A client asks the leader to step down; zkelect signals COMMAND to stop.
     StepDownRequested {
         #[serde(flatten)]
         by: By,
@@ -114,6 +114,9 @@ impl Event for ElectionEvent {
             ),
             Self::Elected { by: By { candidate, token }, .. } => {
                 format!("{candidate} is elected, with token {token}")
+            }
+            Self::Suspended { valid_for_ms: 0, .. } => {
+                "leadership is in doubt: no answer has renewed the lease".to_owned()
             }
             Self::Suspended { valid_for_ms, .. } => format!(
                 "connection lost: leadership is in doubt, and over in {}",

@@ -38,9 +38,9 @@ pub(super) struct Term {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CommandState {
     Absent,
-    /// It runs, and has not said yet that it has taken over.
+    /// COMMAND runs, and has not written the line yet by which it takes over.
     TakingOver,
-    /// It runs; if it has to say that it has taken over, it has said so.
+    /// COMMAND runs; if it takes over by a line, it has written that line.
     Ready,
 }
 

@@ -406,6 +406,10 @@ fn in_words(outlook: LeaseOutlook) -> String {
                  within {longest} for a lease to be kept; ask for a longer --session-timeout"
             )
         }
+        LeaseOutlook::NoLease { family } => format!(
+            "no lease holds on {family}: use Apache ZooKeeper, or --lease-grade advisory if \
+             everything that COMMAND writes is guarded by the token"
+        ),
         _ => "no server has proved yet that the session lives".to_owned(),
     }
 }

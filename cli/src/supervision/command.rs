@@ -14,7 +14,7 @@ use rustix::process::{Pid, Signal};
 use crate::args::ReadyFd;
 use crate::console;
 use crate::exit::CommandExit;
-use crate::guard::{self, BootTime, EndedBy, Link, Order, Report, SELF};
+use crate::guard::{self, BootTime, EndedBy, KilledAt, Link, Order, Report, SELF};
 
 /// How often to poll processes for their end: the guard, and the processes that it leaves behind.
 const LOOK: Duration = Duration::from_millis(10);
@@ -45,7 +45,7 @@ pub(crate) enum Input {
     File(File),
 }
 
-/// Whether COMMAND may become another user.
+/// The privileges that COMMAND may gain: those of another user, or none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Privileges {
     /// It may not, so every process that it starts can be stopped.
@@ -68,6 +68,8 @@ pub(crate) enum News {
     Line(String),
     /// A process of COMMAND refuses signals. Told once of each.
     OutOfReach(i32),
+    /// The guard kills COMMAND: its time is over.
+    Killed(KilledAt),
     /// Nothing of COMMAND is left.
     Ended { exit: CommandExit, ended_by: EndedBy },
     /// The guard failed or was killed, and COMMAND with it: nothing is left.
@@ -155,6 +157,7 @@ impl GuardedCommand {
                 News::Line(line)
             }
             Some(Report::OutOfReach { pid }) => News::OutOfReach(pid),
+            Some(Report::Killed { at }) => News::Killed(at),
             Some(Report::Ended { exit, ended_by }) => {
                 self.ended = Some((exit, ended_by));
                 self.end_of_guard(exit, ended_by).await
@@ -173,7 +176,7 @@ impl GuardedCommand {
     ///
     /// Cancel safe.
     pub(crate) async fn gone(&mut self) {
-        while let News::OutOfReach(_) | News::Line(_) = self.news().await {}
+        while let News::OutOfReach(_) | News::Line(_) | News::Killed(_) = self.news().await {}
     }
 
     /// Ends COMMAND's processes. Without the guard they have become children of this process.

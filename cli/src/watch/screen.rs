@@ -13,7 +13,7 @@ use crate::cells::{aligned, cut};
 use crate::console;
 use crate::data::Data;
 
-/// How many candidates are shown by themselves.
+/// How many candidates have a row of their own.
 pub(super) const ROWS: usize = 10;
 
 const NAME: Style = Style::new().bold();

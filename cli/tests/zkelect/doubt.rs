@@ -118,3 +118,28 @@ fn with_once_it_ends_when_leadership_is_in_doubt() {
     assert_eq!(names.get(1).map(String::as_str), Some("suspended"));
     assert_eq!(names.last().map(String::as_str), Some("ended"));
 }
+
+/// The connection lasts, and each answer comes: too late to renew the lease. Once answers are fast again, COMMAND is
+/// started once more, and not in what was left of the lease.
+#[test]
+fn a_command_is_told_before_a_lease_runs_out_that_late_answers_do_not_renew() {
+    let proxy = proxy();
+    let folder = Folder::new("late");
+    let plan = Plan {
+        servers: &through(&proxy, "late"),
+        id: "a",
+        options: &["--session-timeout", "12s", "--grace", "1s"],
+        script: r#"trap 'echo told >>"$LOG"; exit' TERM; echo up >>"$LOG"
+            while :; do sleep 0.02; done"#,
+    };
+    let run = Run::start(&folder, &plan);
+    run.wait_for_log("up");
+    proxy.delay(Duration::from_millis(1800));
+    run.wait_for_log("told");
+    run.wait_for("lost", 1);
+    assert_eq!(run.log(), ["up", "told"]);
+    assert!(run.said().contains("too late to renew the lease"), "{}", run.said());
+    proxy.delay(Duration::ZERO);
+    run.wait_for_logs("up", 2);
+    assert_eq!(run.log(), ["up", "told", "up"]);
+}

@@ -14,6 +14,45 @@ fn through_a_proxy(server: &Served) -> Proxy {
     Proxy::to(server.address().parse().expect("an address")).expect("a proxy")
 }
 
+/// Writes when it got `SIGTERM`.
+const LISTENING: &str = r#"trap 'echo "told $(date +%s%N)" >>"$LOG"; exit' TERM; echo up >>"$LOG"
+    while :; do sleep 0.02; done"#;
+
+/// The connection lasts, and each answer comes: too late to renew the lease.
+#[test]
+fn a_command_is_told_before_a_lease_runs_out_that_late_answers_do_not_renew() {
+    let server = Served::start("lock-late", &["--tick-time", "600ms"]);
+    let proxy = through_a_proxy(&server);
+    let folder = Folder::new("lock-late-run");
+    let servers = proxy.connect_string();
+    let options = &["--session-timeout", "12s", "--grace", "1s"];
+    let mut run =
+        Run::lock(&folder, &Plan { servers: &servers, id: "a", options, script: LISTENING });
+    run.wait_for_log("up");
+    proxy.delay(Duration::from_millis(1800));
+    run.wait_for_log("told ");
+    assert_eq!(run.ended().code(), Some(75), "{}", run.said());
+    assert!(run.said().contains("too late to renew the lease"), "{}", run.said());
+    assert!(!run.said().contains("is killed"), "{}", run.said());
+}
+
+/// As before; COMMAND does not heed the signal.
+#[test]
+fn a_kill_by_the_deadline_is_reported_as_one() {
+    let server = Served::start("lock-late-stubborn", &["--tick-time", "300ms"]);
+    let proxy = through_a_proxy(&server);
+    let folder = Folder::new("lock-late-stubborn-run");
+    let servers = proxy.connect_string();
+    let options = &["--session-timeout", "6s", "--grace", "60s"];
+    let script = format!("trap '' TERM; {BEATING}");
+    let mut run =
+        Run::lock(&folder, &Plan { servers: &servers, id: "a", options, script: &script });
+    run.wait_for_log("beat");
+    proxy.delay(Duration::from_millis(900));
+    assert_eq!(run.ended().code(), Some(75), "{}", run.said());
+    assert!(run.said().contains("COMMAND is killed: the lease deadline"), "{}", run.said());
+}
+
 #[test]
 fn a_command_is_told_at_once_and_not_started_again() {
     let server = Served::start("lock-doubt", &[]);

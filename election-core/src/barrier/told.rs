@@ -22,7 +22,7 @@ pub enum BarrierEnd {
     Failed(BarrierFailure),
 }
 
-/// Whether a barrier is set.
+/// The state of a barrier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum BarrierState {
     /// It is set, and waiters wait.

@@ -177,8 +177,8 @@ impl World {
         }
     }
 
-    /// Checks the count: each change was made once if its end says so, at most once if that is unknown, and else not
-    /// at all.
+    /// Checks the count: each change was made once if it ended as made, at most once if its end is unknown, and
+    /// otherwise not at all.
     fn check_rest(&self, begin: i64, foreign: u8) {
         let (mut least, mut most) = (begin + 100 * i64::from(foreign), 0);
         for client in &self.clients {

@@ -13,7 +13,7 @@ use crate::event::{Change, Failure, Reply};
 use crate::id::Version;
 use crate::ticket::Ticket;
 
-/// How often to create the node for one entry: another client may delete it again.
+/// How often to create the node for one entry, on one connection: another client may delete it again.
 const ROUNDS: u8 = 3;
 
 impl Entering {
@@ -67,6 +67,7 @@ impl Entering {
             (Step::DeleteEntry, _) => Step::DeleteEntry,
             _ => Step::ReadNode,
         };
+        self.rounds = 0;
     }
 
     pub(super) fn look(&mut self) {
@@ -104,19 +105,21 @@ impl Entering {
                 Step::LookAtReady { generation: stat.version }
             }
             (Step::ReadNode, Request::ReadNode, Err(Failure::NoNode)) if self.rounds < ROUNDS => {
-                self.rounds += 1;
                 Step::CreateNode
+            }
+            (
+                Step::CreateNode,
+                Request::CreateNode,
+                Ok(Reply::NodeCreated) | Err(Failure::NodeExists),
+            ) => {
+                self.rounds += 1;
+                Step::ReadNode
             }
             // Or a round was opened or ended since the node was read.
             (
                 Step::CreateEntry { .. },
                 Request::CreateEntry,
                 Err(Failure::Aborted { code: BAD_VERSION | NO_NODE, .. }),
-            )
-            | (
-                Step::CreateNode,
-                Request::CreateNode,
-                Ok(Reply::NodeCreated) | Err(Failure::NodeExists),
             )
             | (
                 Step::DeleteEntry,

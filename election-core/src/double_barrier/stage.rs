@@ -26,7 +26,7 @@ pub(super) enum Stage {
     Ended(DoubleBarrierEnd),
 }
 
-/// Whether the deletion of the entry that is owed may be asked for.
+/// The owed deletion of the entry: due, or put off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Debt {
     Due,
@@ -37,7 +37,7 @@ pub(super) enum Debt {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Entering {
     pub(super) step: Step,
-    /// Counts how often the node was created.
+    /// Counts how often, on this connection, a server confirmed that the node is there.
     pub(super) rounds: u8,
 }
 
@@ -143,7 +143,7 @@ pub(super) enum Ready {
     Absent,
 }
 
-/// The state of the client's server: whether it shows all that the participant was told. An event may
+/// The state of the client's server: whether it shows all that events have reported to the participant. An event may
 /// report a change that the next server of the client has not applied yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Sight {

@@ -58,7 +58,7 @@ pub enum IdInName {
     None,
 }
 
-/// Whether a writer can continue as a reader.
+/// The way in which a writer continues as a reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Downgrade {
     /// It cannot: a contender that goes leaves nothing.
@@ -67,7 +67,7 @@ pub enum Downgrade {
     KeepsNumber,
 }
 
-/// Whether a contender can be asked to release.
+/// The way in which a client asks a contender to release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Revocation {
     /// It cannot: contenders of other libraries would fail if data are written after the creation,
@@ -84,7 +84,7 @@ pub enum LayoutError {
     /// No contender can ask for exclusive access.
     #[error("no label is that of an exclusive contender")]
     NothingExclusive,
-    /// A label is empty, or ends in a digit, which could not be told from the number.
+    /// A label is empty, or ends in a digit, which no reader could separate from the number.
     #[error("a label is empty or ends in a digit")]
     AmbiguousLabel,
     /// A part contains a slash: a name is not a path.

@@ -163,7 +163,7 @@ fn each_format_tells_contenders_from_other_children() {
 }
 
 /// As the other libraries order them: by the text of the number, which goes as far as the numbers that
-/// are told apart.
+/// can be distinguished.
 #[test]
 fn each_format_orders_contenders_by_their_numbers() {
     for Golden { format, queue, .. } in &GOLDEN {
@@ -266,8 +266,8 @@ fn one_format_prescribes_the_data() {
     }
 }
 
-/// Which contenders of one library those of another see, and which are told as foreign. Seen in one
-/// direction only, or in none, is a mix that holds twice.
+/// Which contenders of one library those of another see, and which the fold reports as foreign. A pair in which only
+/// one side, or neither, sees the other has two holders.
 #[test]
 fn contenders_of_other_formats_are_told_as_foreign_unless_they_are_seen() {
     let session = SessionId::new(7);

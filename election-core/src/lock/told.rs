@@ -123,7 +123,7 @@ pub enum LockFailure {
          delete this one and create it again once it is empty"
     )]
     SequenceExhausted,
-    /// The contest has ended: the lock's node has the znode by which its format says so.
+    /// The contest has ended: the lock's node has the znode that marks the end in its format.
     #[error(
         "there is nothing to hold any more: the lock's node holds a znode that says so (`DONE`)"
     )]

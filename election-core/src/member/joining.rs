@@ -11,7 +11,7 @@ use crate::id::{SessionId, Version};
 use crate::policy::ElectionNode;
 use crate::ticket::Ticket;
 
-/// How often to create the node for one join: another client may delete it again.
+/// How often to create the node for one join, on one connection: another client may delete it again.
 const ROUNDS: u8 = 3;
 
 /// Other knowledge of a member that joins.
@@ -68,11 +68,12 @@ impl Joining {
                 if matches!(joiner.options.node, ElectionNode::Create(_))
                     && self.rounds < ROUNDS =>
             {
-                Self { rounds: self.rounds + 1, trace: Trace::None, ..self }
-                    .goes_on(Join::CreateNode)
+                Self { trace: Trace::None, ..self }.goes_on(Join::CreateNode)
             }
-            (Request::CreateNode, Ok(Reply::NodeCreated) | Err(Failure::NodeExists))
-            | (Request::Look, Err(Failure::NoNode))
+            (Request::CreateNode, Ok(Reply::NodeCreated) | Err(Failure::NodeExists)) => {
+                Self { rounds: self.rounds + 1, ..self }.goes_on(Join::Create)
+            }
+            (Request::Look, Err(Failure::NoNode))
             | (Request::DeleteGhost, Ok(Reply::Deleted) | Err(Failure::NoNode)) => {
                 Self { trace: Trace::None, ..self }.goes_on(Join::Create)
             }

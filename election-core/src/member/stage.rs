@@ -28,7 +28,7 @@ pub(super) enum Stage {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Joining {
     pub(super) step: Join,
-    /// Counts how often the node was created.
+    /// Counts how often, on this connection, a server confirmed that the node is there.
     pub(super) rounds: u8,
     pub(super) trace: Trace,
 }

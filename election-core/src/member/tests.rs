@@ -29,7 +29,7 @@ impl Script {
         script
     }
 
-    /// One that was told that it may not delete its znode, and may look for it again.
+    /// Makes a member to which the server refused the deletion of its znode, and which may look for it again.
     fn owing(name: NameOrigin) -> Self {
         let mut script = Self::joined(name);
         let command = script.member.withdraw().command;

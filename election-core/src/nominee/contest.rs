@@ -86,7 +86,8 @@ impl Contest {
         self.format.rival(self.access, name)
     }
 
-    /// Returns how often the parent of the contenders, or its parent, is created for one contender.
+    /// Returns how often, on one connection, the parent of the contenders, or its parent, is created
+    /// for one contender.
     /// Servers reap empty containers, so the parent may be gone again before the contender is in it
     /// (CURATOR-435).
     pub(super) const fn rounds(self) -> u8 {

@@ -90,7 +90,6 @@ impl Nominee {
         let most = self.contest.rounds();
         match &mut self.stage {
             Stage::Entering(entering) if entering.rounds < most => {
-                entering.rounds += 1;
                 entering.step = step;
                 None
             }
@@ -98,9 +97,17 @@ impl Nominee {
         }
     }
 
+    /// Goes on once a server has confirmed that what was missing is there.
+    fn repaired(&mut self, step: Entry) -> Option<Notice> {
+        if let Stage::Entering(entering) = &mut self.stage {
+            entering.rounds += 1;
+        }
+        self.step(step)
+    }
+
     pub(super) fn home_answered(&mut self, result: &Result<Reply<'_>, Failure>) -> Option<Notice> {
         match result {
-            Ok(Reply::Created { .. }) | Err(Failure::NodeExists) => self.step(Entry::Create),
+            Ok(Reply::Created { .. }) | Err(Failure::NodeExists) => self.repaired(Entry::Create),
             Err(Failure::NoNode) => self.election_node_missing(),
             _ => Some(self.fail(mismatch(result))),
         }
@@ -113,7 +120,7 @@ impl Nominee {
         match result {
             Ok(Reply::NodeCreated) | Err(Failure::NodeExists) => {
                 let home = self.contest.mode_of_home(self.election_node);
-                self.step(home.map_or(Entry::Create, Entry::CreateHome))
+                self.repaired(home.map_or(Entry::Create, Entry::CreateHome))
             }
             Err(Failure::NoNode) => Some(self.fail(NominationError::NoElectionNode)),
             _ => Some(self.fail(mismatch(result))),

@@ -32,6 +32,7 @@ impl Nominee {
         match &mut self.stage {
             Stage::Entering(entering) => {
                 entering.step = after_loss(&entering.step, awaits);
+                entering.rounds = 0;
                 None
             }
             Stage::Standing(standing) => {

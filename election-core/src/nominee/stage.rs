@@ -21,7 +21,7 @@ pub(super) enum Stage {
     Leaving(Leaving),
     /// Another client has deleted the nominee's znode, maybe to end the election.
     Evicted(Evicted),
-    /// The user was told the end. The nominee still removes the znodes that it has left behind.
+    /// The user has the notice of the end. The nominee still removes the znodes that it has left behind.
     Ended(Ended),
 }
 
@@ -29,7 +29,8 @@ pub(super) enum Stage {
 pub(super) struct Entering {
     pub(super) step: Entry,
     pub(super) intent: Intent,
-    /// Counts how often the election node was created for this candidate.
+    /// Counts how often, on this connection, a server confirmed that the parent of this candidate is
+    /// there. A creation that was lost counts for nothing: there is nothing that has vanished.
     pub(super) rounds: u8,
 }
 

@@ -89,8 +89,8 @@ impl QueueFormat {
     }
 
     /// Returns the item with this name; `None` if the child is not an item, or has a number that
-    /// the server gives more than once: such a znode cannot be told from its successor, so no taker
-    /// touches it.
+    /// the server gives more than once: no client can distinguish such a znode from its successor, so no
+    /// taker touches it.
     pub fn item(self, name: &str) -> Option<ItemName> {
         let rest = name.strip_prefix(self.label)?;
         let digits = usize::from(self.priority_digits);

@@ -56,7 +56,7 @@ pub(super) enum Stage<D> {
     Over,
 }
 
-/// Whether the same request was sent before, and its reply lost.
+/// An earlier sending of the same request, with a lost reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Earlier {
     None,
@@ -67,7 +67,7 @@ pub(super) enum Earlier {
     Astray,
 }
 
-/// Whether the deletion of the claim that is owed may be asked for.
+/// The owed deletion of the claim: due, or put off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Debt {
     Due(GiveBack),

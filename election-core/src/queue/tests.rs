@@ -212,7 +212,7 @@ fn what_was_passed_over_is_listed_by_the_next_taker_by_priority() {
     assert_eq!(script.asked, "list");
 }
 
-/// It has to be told once, and of the item.
+/// The taker reports the item as unknown, once.
 #[test]
 fn a_deletion_whose_reply_is_lost_is_sent_again_and_what_is_gone_is_unknown() {
     let mut script = TAKE();

@@ -23,7 +23,7 @@ pub struct ItemWindow<const N: usize> {
     keys: Vec<Key, N, u16>,
     random: u32,
     misses: u32,
-    /// Whether the list showed items that did not fit.
+    /// The extent of the window: all items of the list, or those that fitted.
     extent: Extent,
     /// The state of the node when it was listed, or before. While no item has come since, the
     /// lowest item here is the lowest of all. `None` if the state is not known, or an item was

@@ -19,7 +19,7 @@ use crate::recipe::{Phase, Recipe};
 use crate::site_name::SiteName;
 use crate::ticket::Ticket;
 
-/// How often it may be refused in a row.
+/// How often it may be refused in a row, on one connection.
 const PATIENCE: u8 = 16;
 
 /// Begins a transaction for the sites that `S` holds. The user's first [`Payload::Kept`] is the
@@ -80,7 +80,7 @@ enum Over {
     EmptyNode,
 }
 
-/// Whether the transaction may have been begun already.
+/// An earlier attempt to begin the transaction, with a lost reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Attempt {
     None,
@@ -121,6 +121,7 @@ impl<S: AsRef<[SiteName]>> TwoPhaseBegin<S> {
     }
 
     fn link_lost(&mut self, in_flight: Option<Request>) {
+        self.patience = PATIENCE;
         if in_flight == Some(Request::Create) {
             self.attempt = Attempt::Lost;
         }

@@ -11,7 +11,7 @@ use super::told::{CommitEnd, CommitFailure, Decision};
 use crate::id::NomineeId;
 use crate::site_name::SiteName;
 
-/// Whether a list shows everything that was committed when it was asked for. Servers may be behind,
+/// The age of a list: it shows everything that was committed at the request, or may lag. Servers may be behind,
 /// so a znode that one server does not show may exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Sight {

@@ -89,6 +89,15 @@ fn two_nominees() {
     explore("2 nominees, any losses, 1 expiry, 1 lapse", world);
 }
 
+/// However many connections are lost at a missing election node: it was never there and gone again.
+#[test]
+fn two_nominees_and_no_election_node() {
+    let budget = Budget { losses: ANY_NUMBER, ..NO_FAULTS };
+    let mut world = World::new(2, budget).lagging(1);
+    world.server = common::server::Server::without_election_node();
+    explore("2 nominees, no election node, any losses", world);
+}
+
 /// Servers before 3.5 do not tell the metadata of what they create.
 #[test]
 fn two_nominees_without_create2() {

@@ -19,6 +19,7 @@ mod commits;
 mod common;
 mod explore;
 mod hazards;
+mod lab;
 mod lock_delays;
 mod members;
 mod observers;

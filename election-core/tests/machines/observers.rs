@@ -1,102 +1,336 @@
 //! Every order of events for an observer of a small election, or of a mark beside it, by servers that
 //! lag.
 //!
-//! The election is a row of trees, one after each commit: candidates join and go, their data is written, the election
-//! node is deleted with all in it, and made again. The observer's server has applied a part of them; a session goes
-//! to no server behind what it has seen, a new session goes to any. The model holds the observations against the row:
-//! each was so at one moment, not before what it told last, and not before the session began in which it read it; and
-//! where nothing is on its way, the last is so.
+//! Candidates join and go, their data is written, the election node is deleted with all in it, and made again. A
+//! session goes to no server behind what it has seen, a new session goes to any. The model holds the observations
+//! against all moments: each was so at one, not before what it told last, and not before the session began in which
+//! it read it; and where nothing is on its way, the last is so.
 
-#[path = "barriers/search.rs"]
-mod search;
-mod server;
-mod step;
-mod world;
+use election_core::{
+    Format, Observed, Observer, ObserverEnd, Phase, Recipe as _, Subject, Token, Znode as Place,
+};
 
-use election_core::{Format, Subject};
-
-use search::explore;
-use server::Znode;
-use step::Budget;
-use world::World;
+use crate::lab::{
+    Access, Actor, Budget, Commit, Effect, Lab, Model, NONE, Rights, Step, Tree, Znode, explore,
+    explore_to_a_limit,
+};
 
 const LATCH: Subject = Subject::Leader(Format::curator_latch());
 /// The leader of a format with names that recur in another election node.
 const NAMELESS: Subject = Subject::Leader(Format::leader_election_support());
 const MARK: Subject = Subject::Mark(".acknowledged");
 
-fn candidates(subject: Subject, count: i64) -> World {
-    let mut world = World::new(subject);
-    for _ in 0..count {
-        world.join();
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Name {
+    Node,
+    Mark,
+    /// Its number, and that in its id, if the format has one.
+    Candidate(u32, u32),
+}
+
+/// The data that an observer keeps.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Data(Vec<u8>);
+
+impl From<&[u8]> for Data {
+    fn from(bytes: &[u8]) -> Self {
+        Self(bytes.into())
     }
-    world
+}
+
+/// The leader, or the mark, at one moment.
+type Moment = Option<(Token, i32, Access)>;
+
+#[derive(Clone, Debug, Hash)]
+struct World {
+    subject: Subject,
+    joins: u8,
+    wipes: u8,
+    next: u32,
+    next_id: u32,
+    /// From the first one that the last observation can be of.
+    moments: Vec<Moment>,
+    told: Option<Observed<Data>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Act {
+    Join,
+    /// The election node is deleted with all that is in it.
+    Wipe,
+}
+
+impl World {
+    fn is_true_at(&self, moment: &Moment, rights: Rights) -> bool {
+        match (&self.told, moment) {
+            (Some(Observed::Absent), None) => true,
+            (Some(Observed::Hidden), moment) => {
+                rights != Rights::All || moment.is_some_and(|moment| moment.2 == Access::Barred)
+            }
+            (Some(Observed::Present(present)), Some((token, version, _))) => {
+                present.token == *token && present.version.get() == *version
+            }
+            _ => false,
+        }
+    }
+}
+
+fn moment(tree: &Tree<Name>) -> Moment {
+    let is_it = |(name, _): &(&Name, &Znode)| **name != Name::Node;
+    tree.iter().find(is_it).map(|(_, znode)| (znode.token, znode.version, znode.access))
+}
+
+impl Model for World {
+    type Name = Name;
+    type Machine = Observer<Data>;
+    type Role = ();
+    type Notes = ();
+    type Act = Act;
+
+    const NODE: Name = Name::Node;
+    const WATCHES: usize = 1;
+
+    fn name(place: Place<'_>) -> Name {
+        let number = |digits: &str| digits.parse().expect("a number");
+        match place {
+            Place::Node => Name::Node,
+            Place::Sibling(_) => Name::Mark,
+            Place::Child(name) => {
+                let name = name.to_string();
+                match name.strip_prefix("n_") {
+                    Some(digits) => Name::Candidate(number(digits), 0),
+                    None => {
+                        Name::Candidate(number(&name[name.len() - 10..]), number(&name[27..39]))
+                    }
+                }
+            }
+            other @ Place::Grandchild { .. } => panic!("no observer asks for {other:?}"),
+        }
+    }
+
+    fn text(name: Name) -> String {
+        match name {
+            Name::Node | Name::Mark => String::new(),
+            Name::Candidate(number, 0) => format!("n_{number:010}"),
+            Name::Candidate(number, id) => {
+                format!("_c_11111111-1111-1111-1111-{id:012}-latch-{number:010}")
+            }
+        }
+    }
+
+    fn parent(name: Name) -> Option<Name> {
+        matches!(name, Name::Candidate(..)).then_some(Name::Node)
+    }
+
+    fn is_operators(_: &Lab<Self>, name: Name) -> bool {
+        name != Name::Node
+    }
+
+    fn acts(lab: &Lab<Self>) -> Vec<(Act, bool)> {
+        let is_free = !lab.tip().contains_key(&Name::Mark);
+        let join = (lab.model.joins > 0 && is_free).then_some((Act::Join, false));
+        let may_wipe = lab.model.wipes > 0 && lab.tip().contains_key(&Name::Node);
+        join.into_iter().chain(may_wipe.then_some((Act::Wipe, false))).collect()
+    }
+
+    fn act(lab: &mut Lab<Self>, act: Act) {
+        match act {
+            Act::Join => {
+                lab.model.joins -= 1;
+                join(lab);
+            }
+            Act::Wipe => {
+                lab.model.wipes -= 1;
+                let names = lab.tip().keys().rev().copied();
+                let effects: Vec<_> = names.map(Effect::Gone).collect();
+                commit(lab, effects);
+                lab.model.next = 0;
+            }
+        }
+    }
+
+    fn begun(lab: &mut Lab<Self>, _: usize) {
+        // A read in this session is not older than the session's beginning.
+        let last = lab.model.moments.len() - 1;
+        lab.model.moments.drain(..last);
+    }
+
+    fn committed(lab: &mut Lab<Self>, commit: &Commit<'_, Self>) {
+        lab.model.moments.push(moment(commit.after));
+    }
+
+    fn suffered(lab: &mut Lab<Self>, fault: &Step<Self>) {
+        if let Step::OperatorBars(_) = fault {
+            let now = moment(lab.tip());
+            lab.model.moments.push(now);
+        }
+    }
+
+    fn told(lab: &mut Lab<Self>, i: usize, _: Actor, told: Observed<Data>) {
+        let rights = lab.clients[i].rights;
+        let model = &mut lab.model;
+        if model.told.as_ref() == Some(&told) {
+            lab.fault = Some(format!("{told:?} is told again"));
+            return;
+        }
+        let is_end = told == Observed::Ended(ObserverEnd::Withdrawn);
+        model.told = Some(told);
+        match model.moments.iter().position(|moment| model.is_true_at(moment, rights)) {
+            Some(at) => drop(model.moments.drain(..at)),
+            None if is_end => {}
+            None => lab.fault = Some(format!("{:?} was not so", lab.model.told)),
+        }
+    }
+
+    fn check(lab: &Lab<Self>) -> Result<(), String> {
+        let client = &lab.clients[0];
+        let is_settled = client.is_idle() && client.applied == lab.server.tip_position();
+        let stands = lab.tip().keys().any(|name| matches!(name, Name::Candidate(..)));
+        if is_settled && stands && client.watches.iter().any(|watch| watch.of_children) {
+            return Err("watches the children although a candidate stands".into());
+        }
+        Ok(())
+    }
+
+    fn check_rest(lab: &Lab<Self>) -> Result<(), String> {
+        let client = &lab.clients[0];
+        let is_over = client.machines.values().all(|one| one.phase() == Phase::Over);
+        let now = moment(lab.tip());
+        let is_hidden = client.rights != Rights::All && lab.model.told == Some(Observed::Hidden);
+        if is_over || !is_hidden && lab.model.is_true_at(&now, client.rights) {
+            return Ok(());
+        }
+        Err(format!("{:?} is told last, and {now:?} is so", lab.model.told))
+    }
+}
+
+fn commit(lab: &mut Lab<World>, effects: Vec<Effect<Name>>) {
+    if lab.budget.halves > 0 {
+        // A part of it is a moment, too.
+        let mut tree = lab.tip().clone();
+        for effect in &effects[..effects.len() - 1] {
+            effect.apply(&mut tree);
+            lab.model.moments.push(moment(&tree));
+        }
+    }
+    lab.server.commit(effects);
+    let now = moment(lab.tip());
+    lab.model.moments.push(now);
+}
+
+fn join(lab: &mut Lab<World>) {
+    let token = lab.server.zxid + 1;
+    let mut effects = Vec::new();
+    let name = match lab.model.subject {
+        Subject::Mark(_) => Name::Mark,
+        Subject::Leader(format) => {
+            if !lab.tip().contains_key(&Name::Node) {
+                effects.push(Effect::Put(Name::Node, Znode::new(token, 0)));
+            }
+            lab.model.next += 1;
+            lab.model.next_id += 1;
+            let is_latch = format == Format::curator_latch();
+            Name::Candidate(lab.model.next - 1, if is_latch { lab.model.next_id } else { 0 })
+        }
+    };
+    let owner = Some(election_core::SessionId::new(900));
+    effects.push(Effect::Put(name, Znode { owner, ..Znode::new(token, 0) }));
+    commit(lab, effects);
+}
+
+/// Makes a world with so many candidates, none of which its server has applied yet.
+fn world(subject: Subject, count: u8, (joins, wipes): (u8, u8), budget: Budget) -> Lab<World> {
+    let (moments, told) = (vec![None], None);
+    let model = World { subject, joins, wipes, next: 0, next_id: 0, moments, told };
+    let lab = Lab::new(model, Tree::new(), budget).lagging(2).with_local_sessions();
+    let mut lab = lab.client((), (), Some(Observer::new(subject)));
+    (0..count).for_each(|_| join(&mut lab));
+    lab
 }
 
 #[test]
 fn a_leader_is_observed_while_candidates_come_and_go() {
-    let budget = Budget { joins: 1, leaves: 2, losses: 1, expiries: 1, ..Budget::default() };
-    explore("a leader of 2", candidates(LATCH, 2).facing(budget));
+    let budget = Budget { deletions: 2, losses: 1, expiries: 1, ..NONE };
+    explore("a leader of 2", world(LATCH, 2, (1, 0), budget));
 }
 
 /// None stands at first, and there is no election node.
 #[test]
 fn the_first_candidate_is_observed() {
-    let budget = Budget { joins: 2, leaves: 1, losses: 1, wipes: 1, ..Budget::default() };
-    explore("none yet", candidates(LATCH, 0).facing(budget));
-    let budget = Budget { joins: 1, leaves: 1, wipes: 1, expiries: 1, ..Budget::default() };
-    explore("one that goes", candidates(LATCH, 1).facing(budget));
+    let budget = Budget { deletions: 1, losses: 1, ..NONE };
+    explore("none yet", world(LATCH, 0, (2, 1), budget));
+    let budget = Budget { deletions: 1, expiries: 1, ..NONE };
+    explore("one that goes", world(LATCH, 1, (1, 1), budget));
 }
 
 #[test]
 fn what_a_leader_writes_is_observed() {
-    let budget = Budget { writes: 2, leaves: 1, losses: 1, expiries: 1, ..Budget::default() };
-    explore("a leader that writes", candidates(LATCH, 2).facing(budget));
+    let budget = Budget { writes: 2, deletions: 1, losses: 1, expiries: 1, ..NONE };
+    explore("a leader that writes", world(LATCH, 2, (0, 0), budget));
 }
 
 /// A server drops a watch, has too much to do, or does not show the leader.
 #[test]
 fn a_leader_is_observed_in_spite_of_its_servers() {
-    let budget = Budget { leaves: 2, lost_watches: 1, throttles: 1, looks: 1, ..Budget::default() };
-    explore("lost watches", candidates(LATCH, 2).facing(budget));
-    let budget = Budget { leaves: 1, bars: 1, looks: 1, losses: 1, ..Budget::default() };
-    explore("a leader that may not be read", candidates(LATCH, 2).facing(budget));
+    let budget = Budget { deletions: 2, dropped_watches: 1, throttles: 1, looks: 1, ..NONE };
+    explore("lost watches", world(LATCH, 2, (0, 0), budget));
+    let budget = Budget { deletions: 1, bars: 1, looks: 1, losses: 1, ..NONE };
+    explore("a leader that may not be read", world(LATCH, 2, (0, 0), budget));
 }
 
 /// The same names stand in the next election node.
 #[test]
 fn an_election_that_is_made_again_is_observed() {
-    let budget = Budget { wipes: 1, joins: 2, losses: 1, ..Budget::default() };
-    explore("made again", candidates(LATCH, 2).facing(budget));
-    let budget = Budget { wipes: 1, joins: 2, leaves: 1, losses: 1, ..Budget::default() };
-    explore("made again, names recur", candidates(NAMELESS, 2).facing(budget).lagging(4));
-    let budget = Budget { wipes: 1, joins: 2, writes: 1, ..Budget::default() };
-    explore("made again, names recur, written", candidates(NAMELESS, 2).facing(budget).lagging(4));
+    let budget = Budget { losses: 1, ..NONE };
+    explore("made again", world(LATCH, 2, (2, 1), budget));
+    let budget = Budget { deletions: 1, losses: 1, ..NONE };
+    explore("made again, names recur", world(NAMELESS, 2, (2, 1), budget).lagging(4));
+    let budget = Budget { writes: 1, ..NONE };
+    explore("made again, names recur, written", world(NAMELESS, 2, (2, 1), budget).lagging(4));
 }
 
 #[test]
 fn a_mark_is_observed() {
-    let budget = Budget { joins: 2, leaves: 2, writes: 1, losses: 1, ..Budget::default() };
-    explore("a mark", World::new(MARK).facing(budget));
-    let budget = Budget { joins: 1, leaves: 1, expiries: 1, lost_watches: 1, ..Budget::default() };
-    explore("a mark, lost watches", candidates(MARK, 1).facing(budget));
+    let budget = Budget { deletions: 2, writes: 1, losses: 1, ..NONE };
+    explore("a mark", world(MARK, 0, (2, 0), budget));
+    let budget = Budget { deletions: 1, expiries: 1, dropped_watches: 1, ..NONE };
+    explore("a mark, lost watches", world(MARK, 1, (1, 0), budget));
 }
 
 /// A list with a watch tells of no child twice, and of all.
 #[test]
 fn an_observer_that_is_withdrawn_leaves_nothing() {
-    let budget = Budget { joins: 1, leaves: 1, withdrawals: 1, losses: 1, ..Budget::default() };
-    explore("withdrawn", candidates(LATCH, 1).facing(budget));
-    explore("withdrawn from a mark", candidates(MARK, 1).facing(budget));
+    let budget = Budget { deletions: 1, withdrawals: 1, losses: 1, ..NONE };
+    explore("withdrawn", world(LATCH, 1, (1, 0), budget));
+    explore("withdrawn from a mark", world(MARK, 1, (1, 0), budget));
 }
 
 #[test]
-fn the_model_keeps_its_trees() {
-    let mut world = candidates(LATCH, 2);
-    world.leave(0);
-    let numbers = |tree: &Option<Vec<Znode>>| {
-        tree.iter().flatten().map(|znode| znode.number).collect::<Vec<_>>()
-    };
-    let trees: Vec<Vec<i64>> = world.trees.iter().map(numbers).collect();
-    assert_eq!(trees, [vec![], vec![0], vec![0, 1], vec![1]]);
+fn each_fault_befalls_an_observer() {
+    for (subject, what) in [(LATCH, "latch"), (NAMELESS, "nameless"), (MARK, "mark")] {
+        let count = if subject == MARK { 1 } else { 2 };
+        let b = Budget { refusals: 1, deletions: 1, losses: 1, ..NONE };
+        explore(&format!("{what}, 1 refusal"), world(subject, count, (1, 0), b));
+        let b = Budget { lost_watches: 1, deletions: 2, losses: 1, ..NONE };
+        explore(&format!("{what}, 1 watch lost"), world(subject, count, (1, 0), b));
+        let b = Budget { lies: 1, deletions: 1, losses: 1, ..NONE };
+        explore(&format!("{what}, 1 lie"), world(subject, count, (1, 0), b));
+        let b = Budget { swaps: 1, deletions: 1, losses: 1, writes: 1, ..NONE };
+        explore(&format!("{what}, 1 swap"), world(subject, count, (1, 0), b));
+        let b = Budget { stragglers: 2, deletions: 2, losses: 2, ..NONE };
+        explore(&format!("{what}, 2 stragglers"), world(subject, count, (1, 0), b));
+        let b = Budget { losses: 2, deletions: 2, writes: 1, ..NONE };
+        explore(&format!("{what}, 2 losses"), world(subject, count, (1, 0), b));
+        let b = Budget { bars: 1, dropped_watches: 1, deletions: 2, losses: 1, ..NONE };
+        explore(&format!("{what}, 1 bar, 1 watch dropped"), world(subject, count, (1, 0), b));
+    }
+}
+
+/// All candidates are deleted in one transaction. An observer that has seen half of it is connected to an older server
+/// next, which its session may be: it has not seen the transaction.
+#[test]
+fn absence_that_half_of_a_transaction_shows_is_told_in_order() {
+    let budget = Budget { halves: 2, losses: 1, ..NONE };
+    let lab = world(LATCH, 2, (0, 1), budget).lagging(3);
+    explore_to_a_limit("latch, 2 halves, 1 loss", "was not so", lab);
 }

@@ -53,11 +53,11 @@ pub struct GroupView {
     pub left: Vec<Arc<str>>,
     /// Members that have changed their data.
     pub changed: Vec<Arc<str>>,
-    /// Whether the watches stood all the time since the view before.
+    /// The watches since the view before: unbroken, or with a gap.
     pub continuity: Continuity,
 }
 
-/// Whether watches stood all the time between two views.
+/// The watches between two views: unbroken, or with a gap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Continuity {
     /// They did. Even so, a member that came and went between two views is in neither.

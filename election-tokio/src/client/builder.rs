@@ -12,6 +12,7 @@ use zk_session::{
 use super::IfGone;
 use super::{Client, ConnectError, Handle};
 use crate::acl::Acls;
+use crate::clock::{Clock, OwnClock};
 use crate::driver::{Dialer, Driver};
 use crate::error::SharedError;
 use crate::hub::{Servers, Shared};
@@ -44,6 +45,7 @@ pub struct ClientBuilder {
     seed: Option<u64>,
     look_interval: Option<Duration>,
     keep_ready: KeepReady,
+    clock: Option<OwnClock>,
     connector: Arc<dyn Connector>,
     #[cfg(feature = "tls")]
     tls: Option<TlsOptions>,
@@ -99,6 +101,7 @@ impl ClientBuilder {
             seed: None,
             look_interval: None,
             keep_ready: KeepReady::default(),
+            clock: None,
             connector: Arc::new(TcpConnector),
             #[cfg(feature = "tls")]
             tls: None,
@@ -200,6 +203,10 @@ impl ClientBuilder {
     /// more failures of the ensemble. It costs two requests in place of each ping: `sync`s, and
     /// with `Quorum`, for a nominee that leads or is the next to lead, every other one is a commit.
     /// [`ClientBuilder::keep_ready`] sets when.
+    ///
+    /// On servers that are not Apache ZooKeeper ([`Client::server_family`]) only
+    /// [`LeaseGrade::Advisory`] elects a leader, which then has to guard each write by its token or in a
+    /// transaction: no lease holds there.
     pub fn lease_grade(mut self, grade: LeaseGrade) -> Self {
         self.session.grade = grade;
         self
@@ -219,6 +226,20 @@ impl ClientBuilder {
     /// again.
     pub fn keep_ready(mut self, keep_ready: KeepReady) -> Self {
         self.keep_ready = keep_ready;
+        self
+    }
+
+    /// Adds a clock that goes on while the machine stands still, as a hypervisor makes it stand (default:
+    /// none). Without it a lease that is a second from its end is so after the pause, too, and two leaders
+    /// may read that they are valid.
+    ///
+    /// `read` returns the time since a moment that stays the same. It never goes back, its rate is that of the
+    /// machine's clocks within the [margin](Self::lease_margin), and it goes on through pauses: a paravirtual
+    /// clock of the host, or a hardware clock. The time of day is none: it is set. The client reads it with
+    /// each question for the lease, so it has to answer at once, and in each step of 20 ms that it is ahead the
+    /// client's time goes ahead.
+    pub fn clock(mut self, read: impl Fn() -> Duration + Send + Sync + 'static) -> Self {
+        self.clock = Some(OwnClock::new(read));
         self
     }
 
@@ -364,7 +385,8 @@ impl ClientBuilder {
         settings.look_interval = self.look_interval;
         settings.keep_ready = self.keep_ready;
         settings.resumption = self.resumption.map(Box::new);
-        let shared = Shared::new(settings, Servers::new(known), chroot, self.max_reply);
+        let clock = Clock::start(self.clock);
+        let shared = Shared::new(settings, Servers::new(known), chroot, self.max_reply, clock);
         let shared = Arc::new(shared.map_err(unpresentable)?);
         let dialer = Dialer { connector, sasl: self.sasl };
         // In a box: the memory of a task comes in steps of 128 bytes, and one of them would be

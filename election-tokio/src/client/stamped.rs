@@ -10,7 +10,7 @@ use super::watch::Asked;
 use super::{Client, OneshotWatch};
 use crate::error::Error;
 
-/// Whether a read leaves a watch that fires once.
+/// The watch that a read leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Leaves {
     Nothing,

@@ -9,7 +9,7 @@ use crate::acl::Acls;
 use crate::client::{Client, CreateMode, Obstacle};
 use crate::error::Error;
 
-/// Whether the same write was sent before, and its reply lost.
+/// An earlier sending of the same write, with a lost reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Earlier {
     None,

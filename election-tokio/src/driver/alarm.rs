@@ -78,7 +78,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn it_wakes_at_the_time_that_it_was_set_to_last() {
-        let clock = Clock::start();
+        let clock = Clock::start(None);
         let mut alarm = Alarm::new(&clock);
         let start = clock.read();
         poll_fn(|cx| alarm.poll(cx, start)).await;

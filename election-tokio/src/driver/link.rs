@@ -19,7 +19,7 @@ pub(super) enum Link {
     Up(Box<Framing>),
 }
 
-/// What has come from the transport, or of the attempt to open it.
+/// The arrivals from the transport, or the outcome of the attempt to open it.
 pub(super) enum Arrived {
     Nothing,
     Transport(io::Result<Box<dyn Transport>>),

@@ -16,7 +16,7 @@ use crate::telemetry::{
     AfterSuspension, ElectionFigure, ElectionLabel, Entry, Figure, Journal, SeenBy,
 };
 
-/// The news about a lock delay that the holder has not been told yet.
+/// The news about a lock delay that the course has not reported to the holder yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DelayToTell {
     None,

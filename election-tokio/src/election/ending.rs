@@ -18,7 +18,7 @@ const ROUNDS: usize = 8;
 const MARKS: [&str; 4] =
     [acknowledgement::SUFFIX, epoch::SUFFIX, step_down_request::SUFFIX, Nominee::LOCK_DELAY_MARK];
 
-/// Whether an election had to be reopened.
+/// The outcome of reopening an election.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Reopening {
     /// It was ended, and is open now.
@@ -140,7 +140,8 @@ impl Election {
     /// the znodes beside it.
     ///
     /// It deletes the node once no candidate has come for the time `quiet`, in one transaction with
-    /// the sign that the election is ended. Until then each nominee that joins is told of the end.
+    /// the sign that the election is ended. Until then each nominee that joins ends with
+    /// [`EndReason::ElectionEnded`](crate::EndReason::ElectionEnded).
     /// After that nothing shows that there was an election. So a nomination that is made later, or
     /// that has not heard of the end by then, holds a new election at a new node, by the default
     /// policy; its tokens are greater than all before. If this must not happen, leave the election

@@ -30,7 +30,7 @@ pub(super) struct NomineeFace {
     doubts: Option<Box<RepeatLimit>>,
 }
 
-/// The supply of sequence numbers below the election node, as the holder was told.
+/// The supply of sequence numbers below the election node, as last reported to the holder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Numbers {
     Plenty,
@@ -69,7 +69,7 @@ impl NomineeFace {
     }
 
     /// Ends a suspended leadership for the user, by the policy to stop at once; it begins anew when
-    /// the leadership is resumed. A leadership that the user was not told of does neither.
+    /// the leadership is resumed. A leadership that the user has not received does neither.
     fn follow_suspension(
         &self,
         nominee: &Nominee,
@@ -174,7 +174,9 @@ impl Face for NomineeFace {
                 tell(InElection::Elected(token));
                 self.elected(nominee, token);
             }
-            Some(GrantChange::AwaitsLease(outlook @ LeaseOutlook::RoundTripTooLong { .. })) => {
+            Some(GrantChange::AwaitsLease(
+                outlook @ (LeaseOutlook::RoundTripTooLong { .. } | LeaseOutlook::NoLease { .. }),
+            )) => {
                 tell(InElection::LeaseOutOfReach(outlook));
             }
             Some(GrantChange::AwaitsLease(_) | GrantChange::Ended { .. }) | None => {}

@@ -71,7 +71,7 @@ pub enum WithdrawError {
     AlreadyEnded(EndReason),
 }
 
-/// Waits for the end of a nomination that was told to leave.
+/// Waits for the end of a nomination that its holder withdraws.
 pub(super) async fn ended(status: &mut Updates<Status>) -> Result<Departure, WithdrawError> {
     let ended = status.wait_for(|status| matches!(status.role, Role::Ended(_))).await;
     match ended {

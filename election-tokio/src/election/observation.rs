@@ -57,7 +57,7 @@ pub struct ObservedLeader {
     pub acknowledgement: Acknowledgement,
 }
 
-/// Whether a leader has said that it has taken over.
+/// A leader's acknowledgement that it has taken over.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Acknowledgement {

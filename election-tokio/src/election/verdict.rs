@@ -5,7 +5,7 @@ use election_core::{ObserverFailure, Token};
 use super::observation::{Follow, Observation};
 use super::{Election, ElectionError};
 
-/// Whether a token's leader leads.
+/// The verdict about a token's leader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Verdict {
     /// It led at some moment between the call and the reply.

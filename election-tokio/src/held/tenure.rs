@@ -18,8 +18,8 @@ pub(crate) struct Tenure<R> {
     pub(crate) znode: CandidateName,
     began: Instant,
     lost: OnceLock<R>,
-    /// Whether another client asks the holder to let go, which only the holders of locks are told.
-    /// Ends with the tenure.
+    /// Whether another client asks the holder to release the lock. Always false for other recipes, and after the
+    /// tenure.
     is_asked: Sender<bool>,
 }
 
@@ -52,17 +52,17 @@ impl<R: Copy> Tenure<R> {
         }
     }
 
-    /// Notes whether another client asks the holder to let go. Wake `wakers` afterwards.
+    /// Notes whether another client asks the holder to release the lock. Wake `wakers` afterwards.
     pub(crate) fn ask(&self, is_asked: bool, wakers: &mut Vec<Waker>) {
         self.is_asked.show(is_asked, wakers);
     }
 
-    /// Returns whether another client asks the holder to let go; none does once the tenure is over.
+    /// Returns whether another client asks the holder to release the lock; none does once the tenure is over.
     pub(crate) fn is_asked(&self) -> bool {
         self.lost().is_none() && self.is_asked.read(|is_asked| *is_asked)
     }
 
-    /// Waits until another client asks the holder to let go. Cancel safe.
+    /// Waits until another client asks the holder to release the lock. Cancel safe.
     ///
     /// # Errors
     ///

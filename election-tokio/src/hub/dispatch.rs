@@ -79,7 +79,7 @@ impl Hub {
         if let Event::ConnectFailed { end, .. } = event {
             return self.attempt_failed(now, end);
         }
-        let Self { connection, repeats, unlocked, vitals, .. } = self;
+        let Self { connection, repeats, unlocked, vitals, host, .. } = self;
         let Unlocked { journal, wakers, .. } = unlocked;
         // Replaced values may contain an error of the user's.
         let replaced: Retired = match event {
@@ -88,6 +88,9 @@ impl Hub {
                 let retold = repeats.connection.note(now, entry, journal);
                 self.servers.connected();
                 self.connections += 1;
+                if host.server_family().is_some_and(|family| !family.keeps_leases()) {
+                    journal.note(Entry::ConnectedWithoutLease);
+                }
                 repeats.outage.ended(timeout);
                 let failure = vitals.set_last_failure(None);
                 let connected = ConnectionState::Connected { session, timeout, read_only };
@@ -168,7 +171,7 @@ impl Hub {
     }
 }
 
-/// Returns why an attempt failed, if its transport did not say so.
+/// Returns why an attempt failed, for a transport that gave no error.
 fn unanswered(end: ConnectionEnd) -> SharedError {
     match end {
         ConnectionEnd::Closed => SharedError::new(ClosedUnanswered(end)),

@@ -39,8 +39,8 @@ impl Shared {
         servers: Servers,
         chroot: Chroot,
         max_reply: usize,
+        clock: Clock,
     ) -> Result<Self, SubmitError> {
-        let clock = Clock::start();
         let hub = Hub::new(settings, servers, clock.now())?;
         let vitals = Arc::clone(hub.vitals());
         let (lease, hub) = (AtomicU64::new(0), Mutex::new(hub));
@@ -204,10 +204,10 @@ mod tests {
     fn shared() -> Shared {
         let settings = Settings::new(Config::new(NonZeroUsize::MIN), 1);
         let chroot = Chroot::new("").unwrap();
-        Shared::new(settings, Servers::new(Vec::new()), chroot, 1024).unwrap()
+        Shared::new(settings, Servers::new(Vec::new()), chroot, 1024, Clock::start(None)).unwrap()
     }
 
-    /// A driver that is woken to send requests looks at nothing else, unless it is told that there is more.
+    /// A driver that is woken to send requests looks at nothing else, unless the hub has noted that there is more.
     #[tokio::test(start_paused = true)]
     async fn a_driver_is_told_of_all_that_is_more_than_requests_to_send() {
         let shared = shared();

@@ -203,7 +203,7 @@ mod tests {
         WatchedChange { path: "/a".into(), kind: EventType::NODE_DATA_CHANGED, zxid }
     }
 
-    /// A slow holder costs bounded memory, and is told that it missed changes.
+    /// A slow holder costs bounded memory, and receives a gap in place of the changes that it missed.
     #[test]
     fn a_queue_that_is_full_becomes_a_gap() {
         let mut watches = Watches::new();

@@ -171,7 +171,7 @@ impl Acquisition {
         }
     }
 
-    /// Waits for the end of a contender that was told to end. Cancel safe.
+    /// Waits for the end of a contender that its holder releases. Cancel safe.
     pub(crate) async fn released(&mut self) -> Result<Departure, ReleaseError> {
         let mut shown = self.shown.latest_and_update();
         loop {

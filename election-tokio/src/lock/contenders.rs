@@ -30,14 +30,14 @@ pub struct Contender {
     pub token: Token,
     /// The version of its data.
     pub version: Version,
-    /// Whether it is its turn.
+    /// The contender's turn.
     pub turn: Turn,
     /// Its data: by convention the contender's name; or a request to release, see
     /// [`Contender::is_revoke_requested`].
     pub data: Bytes,
 }
 
-/// Whether a contender has its turn.
+/// The turn of a contender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Turn {
     /// It holds the lock: no earlier contender is in its way. Its client may not know of it yet, or

@@ -151,7 +151,7 @@ impl PersistentName {
     }
 }
 
-/// Whether the same transaction was sent before, and its reply lost.
+/// An earlier sending of the same transaction, with a lost reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Earlier {
     None,

@@ -93,6 +93,8 @@ pub(crate) enum Entry {
     AttemptFailed,
     SessionGranted(SessionId),
     SessionResumed,
+    /// The server is of a family on which no lease holds.
+    ConnectedWithoutLease,
     ConnectionCountedAsLost,
     SessionExpired,
     WatchFired(EventType),
@@ -183,6 +185,7 @@ impl Entry {
                 client.record("session", display(session));
             }
             Self::SessionResumed => metrics::session_resumed(),
+            Self::ConnectedWithoutLease => metrics::connected_without_lease(),
             Self::ConnectionCountedAsLost => metrics::connection_lost(),
             Self::SessionExpired => metrics::session_expired(),
             Self::WatchFired(kind) => metrics::watch_event(kind),
@@ -234,6 +237,13 @@ impl ElectionEntry {
                 );
             }
             InElection::LeaseOutOfReach(outlook) => {
+                if let LeaseOutlook::NoLease { family } = outlook {
+                    warn!(
+                        target: ELECTION, election, %nominee, session, %family,
+                        "promoted, but not elected: no lease holds on servers of this family; take the \
+                         grade `Advisory` with tokens or transactions for each write, or Apache ZooKeeper"
+                    );
+                }
                 if let LeaseOutlook::RoundTripTooLong { round_trip, timeout, longest } = outlook {
                     warn!(
                         target: ELECTION, election, %nominee, session, ?round_trip, ?timeout,

@@ -45,6 +45,11 @@ impl LockEntry {
                 info!(target: LOCK, lock, %id, znode, %token, ?waited, "held");
             }
             OnLock::Lost { reason, held } => metrics::lock_lost(kind, reason, held),
+            OnLock::AwaitsLease(LeaseOutlook::NoLease { family }) => warn!(
+                target: LOCK, lock, %id, %family,
+                "promoted, but not held: no lease holds on servers of this family; take the grade \
+                 `Advisory` with tokens or transactions for each write, or Apache ZooKeeper"
+            ),
             OnLock::AwaitsLease(LeaseOutlook::RoundTripTooLong {
                 round_trip,
                 timeout,

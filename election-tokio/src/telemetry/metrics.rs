@@ -21,6 +21,7 @@ const CONNECT_FAILURES: &str = "zk_client_connect_failures_total";
 const CONNECTION_LOSSES: &str = "zk_client_connection_losses_total";
 const RECONNECTS: &str = "zk_client_reconnects_total";
 const SESSIONS: &str = "zk_client_sessions_total";
+const WITHOUT_LEASE: &str = "zk_client_connections_without_lease_total";
 const EXPIRED_SESSIONS: &str = "zk_client_expired_sessions_total";
 const SUSPENDED_DURATION: &str = "zk_client_suspended_duration_seconds";
 const LEASE_REMAINING: &str = "zk_client_lease_remaining_seconds";
@@ -46,6 +47,7 @@ pub fn describe_metrics() {
         (CONNECTION_LOSSES, Unit::Count, "Connections that ended, the session in doubt"),
         (RECONNECTS, Unit::Count, "Connections that went on with the session before"),
         (SESSIONS, Unit::Count, "Sessions that servers granted"),
+        (WITHOUT_LEASE, Unit::Count, "Connections to servers that are not Apache ZooKeeper"),
         (EXPIRED_SESSIONS, Unit::Count, "Sessions that expired"),
         (RECIPE_REQUESTS, Unit::Count, "Requests of recipes that have come to an end"),
         (ACQUIRED, Unit::Count, "Locks and permits that were got"),
@@ -111,7 +113,9 @@ impl RequestMeter {
 /// Notes that a client begins, with its connection in this state. The counters of connections and sessions begin at
 /// 0: a monitor that asks for the increase sees none in a counter that is first seen at 1.
 pub(crate) fn client_begun(state: &'static str) {
-    for name in [CONNECT_FAILURES, CONNECTION_LOSSES, RECONNECTS, SESSIONS, EXPIRED_SESSIONS] {
+    for name in
+        [CONNECT_FAILURES, CONNECTION_LOSSES, RECONNECTS, SESSIONS, WITHOUT_LEASE, EXPIRED_SESSIONS]
+    {
         counter!(name).increment(0);
     }
     state_begun(state);
@@ -204,6 +208,11 @@ pub(crate) fn lease_remaining(remaining: Duration) {
 
 pub(crate) fn session_granted() {
     counter!(SESSIONS).increment(1);
+}
+
+/// Counts a connection to a server on which no lease holds.
+pub(crate) fn connected_without_lease() {
+    counter!(WITHOUT_LEASE).increment(1);
 }
 
 pub(crate) fn session_expired() {

@@ -53,4 +53,6 @@ pub(crate) const fn lease_remaining(_: Duration) {}
 
 pub(crate) const fn session_granted() {}
 
+pub(crate) const fn connected_without_lease() {}
+
 pub(crate) const fn session_expired() {}

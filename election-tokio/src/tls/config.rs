@@ -38,7 +38,7 @@ enum Roots {
     Given(Vec<Pem>),
 }
 
-/// Whether the client presents a certificate.
+/// The client's identity: a certificate, or none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Identity {
     Anonymous,

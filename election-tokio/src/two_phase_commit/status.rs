@@ -147,7 +147,7 @@ impl Place {
     }
 }
 
-/// Whether all listed children could be read.
+/// The result of reading all listed children.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Look {
     Whole,

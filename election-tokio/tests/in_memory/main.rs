@@ -20,6 +20,8 @@ mod cost;
 #[cfg(test)]
 mod counters;
 #[cfg(test)]
+mod cuts;
+#[cfg(test)]
 mod double_barriers;
 #[cfg(test)]
 mod downgrades;
@@ -49,6 +51,8 @@ mod locks;
 #[cfg(test)]
 mod looks;
 #[cfg(test)]
+mod lost_links;
+#[cfg(test)]
 mod members;
 #[cfg(test)]
 mod nominations;
@@ -58,6 +62,8 @@ mod observers;
 mod old_servers;
 #[cfg(test)]
 mod operating;
+#[cfg(test)]
+mod other_servers;
 #[cfg(test)]
 mod pauses;
 #[cfg(test)]

@@ -3,6 +3,7 @@
 
 use core::fmt;
 use core::pin::{Pin, pin};
+use core::sync::atomic::{AtomicU64, Ordering};
 use core::task::{Context, Poll};
 use core::time::Duration;
 use std::io;
@@ -121,4 +122,24 @@ async fn an_answer_counts_from_when_it_was_read() {
     let seen = seen.lock().unwrap();
     let gap = seen.heartbeat_at.unwrap() - seen.read_at.unwrap();
     assert!(gap >= TIMEOUT / 3, "{gap:?}");
+}
+
+/// A hypervisor that holds a guest stops the guest's clocks. A clock of the user's tells of it before
+/// anything that waited is read.
+#[tokio::test(start_paused = true)]
+async fn a_clock_of_the_user_s_tells_of_a_machine_that_stood_still() {
+    let server = Server::new();
+    let stood_still = Arc::new(AtomicU64::new(0));
+    let (begun, ahead) = (Instant::now(), Arc::clone(&stood_still));
+    let read = move || {
+        let secs = ahead.load(Ordering::Relaxed);
+        begun.elapsed() + Duration::from_secs(secs)
+    };
+    let client = server.builder().clock(read).connect().await.unwrap();
+    let mut nomination = client.election("/clock").nominate().unwrap();
+    let leadership = nomination.elected().await.unwrap();
+    assert!(leadership.is_valid());
+    stood_still.store(3600, Ordering::Relaxed);
+    assert!(!leadership.is_valid());
+    assert_eq!(leadership.remaining(), Duration::ZERO);
 }

@@ -12,7 +12,7 @@ use election_tokio::{
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream, ReadHalf, WriteHalf};
 use tokio::sync::{Semaphore, mpsc};
 use tokio::time::Instant;
-use zk_embedded::{Config, ConnectionId};
+use zk_embedded::{Config, ConnectionId, Profile};
 use zk_jute::OpCode;
 
 use crate::lies::{Events, Lie};
@@ -56,6 +56,11 @@ impl Server {
             OpCode::SET_WATCHES2,
         ];
         server
+    }
+
+    /// Makes a server that deviates from Apache ZooKeeper as another one does.
+    pub(crate) fn like(profile: Profile) -> Self {
+        Self::with(Config::default().like(profile))
     }
 
     fn with(config: Config) -> Self {

@@ -12,6 +12,7 @@ use tokio::time::Instant;
 use zk_embedded::{Config, ConnectionId, Database, Standalone, Transmit};
 use zk_jute::OpCode;
 
+use crate::cuts::{Cuts, Fate};
 use crate::lies::{Events, Lie, echo, request};
 
 /// How often the server looks what is due, as real ones do.
@@ -30,6 +31,8 @@ pub(crate) struct State {
     pub(crate) requests: Vec<OpCode>,
     /// The answers to the next requests with these opcodes, instead of the truth.
     pub(crate) lies: Vec<(OpCode, Lie)>,
+    /// The next connections that are cut.
+    pub(crate) cuts: Option<Cuts>,
     /// The requests that the server is too old for.
     pub(crate) unknown: Vec<OpCode>,
     pub(crate) events: Events,
@@ -50,6 +53,8 @@ pub(crate) enum Door {
 struct Link {
     outgoing: mpsc::UnboundedSender<Outgoing>,
     task: AbortHandle,
+    /// Requests so far, without pings.
+    requests: usize,
 }
 
 /// A message to a client.
@@ -91,6 +96,7 @@ impl State {
             traffic: BTreeMap::new(),
             requests: Vec::new(),
             lies: Vec::new(),
+            cuts: None,
             unknown: Vec::new(),
             events: Events::Told,
             door: Door::Open,
@@ -147,7 +153,7 @@ impl State {
         task: AbortHandle,
     ) {
         self.accepted += 1;
-        self.links.insert(connection, Link { outgoing, task });
+        self.links.insert(connection, Link { outgoing, task, requests: 0 });
     }
 
     pub(crate) fn close(&mut self, connection: ConnectionId) {
@@ -179,6 +185,14 @@ impl State {
         let (header, body) = request(frame);
         if header.opcode != OpCode::PING {
             self.requests.push(header.opcode);
+            if let Some(fate) = self.next_cut(connection, header.opcode) {
+                if fate == Fate::Executed {
+                    self.core.receive(self.now(), connection, frame);
+                }
+                self.cut_one(connection);
+                self.flush();
+                return;
+            }
         }
         if let Some(lie) = self.next_lie(header.opcode) {
             self.send(connection, lie.answer(header));
@@ -190,6 +204,21 @@ impl State {
         } else {
             self.core.receive(self.now(), connection, frame);
             self.flush();
+        }
+    }
+
+    fn next_cut(&mut self, connection: ConnectionId, opcode: OpCode) -> Option<Fate> {
+        let link = self.links.get_mut(&connection)?;
+        let after = link.requests;
+        link.requests += 1;
+        self.cuts.as_mut()?.next(after, opcode)
+    }
+
+    /// Ends the connection of a client: what is on its way is lost, in both directions.
+    fn cut_one(&mut self, connection: ConnectionId) {
+        if let Some(link) = self.links.remove(&connection) {
+            link.task.abort();
+            self.core.close(connection);
         }
     }
 

@@ -1,4 +1,4 @@
-//! Reports of connections that a server closes at a limit. Clients are told nothing.
+//! Reports of connections that a server closes at a limit. The server sends such a client nothing.
 
 use core::net::SocketAddr;
 

@@ -35,7 +35,7 @@ pub(super) struct Shared {
     refusals: RefusalLog,
 }
 
-/// Whether the server works or is paused.
+/// The activity of the server: it works, or is paused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Activity {
     Running,

@@ -36,7 +36,7 @@ pub(super) struct Connection {
     pub(super) frames_sent: u64,
 }
 
-/// Whether what was received so far can be read.
+/// The intake: every complete frame was read, or a frame waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Intake {
     /// Every complete frame was read.
@@ -45,7 +45,7 @@ pub(super) enum Intake {
     Stalled,
 }
 
-/// Whether a frame had to be left out.
+/// The deliverability of frames: all of them, or one had to be left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Deliverability {
     Whole,
@@ -73,7 +73,7 @@ pub(super) struct Handshake {
     pub(super) answer: HandshakeAnswer,
 }
 
-/// Whether the client sent the last byte of the handshake. The answer has to match.
+/// The form of the handshake's answer, which matches the client's: with the last byte, or without.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum HandshakeAnswer {
     WithReadOnly,

@@ -10,13 +10,14 @@ use super::reads::Reads;
 use super::{Replica, four_letter};
 use crate::access::Identity;
 use crate::config::Throttling;
+use crate::deviations::UnknownOperations;
 use crate::digest;
 use crate::forward::Forward;
 use crate::mode::ServerMode;
 use crate::transport::ConnectionId;
 use crate::write::{self, MultiEntry, WriteRequest};
 
-/// Whether a request was handled, or has to wait.
+/// The progress of a request: handled, or waiting.
 enum Progress {
     Done,
     /// An earlier request has to be finished first.
@@ -105,6 +106,9 @@ impl Replica {
         let Phase::Established(established) = &mut connection.phase else {
             return Progress::Done;
         };
+        if !self.config.deviations.has(header.opcode) {
+            return self.meet_unknown(id, header);
+        }
         // The server answers these two when it reads them, whatever else waits.
         match header.opcode {
             OpCode::AUTH => {
@@ -153,8 +157,28 @@ impl Replica {
             connection,
         };
         if reads.answer(header, body).is_err() {
-            connection.refuse(header.xid, Zxid::new(-1), ErrorCode::UNIMPLEMENTED);
-            self.end(id);
+            return self.meet_unknown(id, header);
+        }
+        Progress::Done
+    }
+
+    /// Handles a request of an operation that the server does not have.
+    fn meet_unknown(&mut self, id: ConnectionId, header: RequestHeader) -> Progress {
+        let Some(connection) = self.connections.get_mut(&id) else {
+            return Progress::Done;
+        };
+        match (self.config.deviations.unknown_operations, &connection.phase) {
+            (UnknownOperations::Unanswered, _) => {}
+            (UnknownOperations::ConnectionClosed, _) => self.end(id),
+            (UnknownOperations::Answered, Phase::Established(Established { pending, .. }))
+                if !pending.is_empty() =>
+            {
+                return Progress::Wait;
+            }
+            (UnknownOperations::Answered, _) => {
+                connection.refuse(header.xid, Zxid::new(-1), ErrorCode::UNIMPLEMENTED);
+                self.end(id);
+            }
         }
         Progress::Done
     }

@@ -3,13 +3,14 @@
 use alloc::collections::VecDeque;
 use core::time::Duration;
 
-use zk_jute::records::{ConnectRequest, ConnectResponse};
+use zk_jute::records::{ConnectRequest, ConnectResponse, PASSWORD_LEN};
 use zk_jute::{Decode, SessionId};
 
 use super::Replica;
 use super::connection::{Connection, Established, Handshake, HandshakeAnswer, Phase, Scope};
 use super::session_id::password_of;
 use crate::access::Identities;
+use crate::deviations::{Passwords, Resumption};
 use crate::forward::{Answer, Forward, Ticket};
 use crate::mode::ServerMode;
 use crate::transport::ConnectionId;
@@ -27,7 +28,10 @@ impl Replica {
         {
             return self.end(id);
         }
-        let session = if request.session_id == SessionId::NONE {
+        let deviations = self.config.deviations;
+        let is_new =
+            request.session_id == SessionId::NONE || deviations.resumption == Resumption::Replaced;
+        let session = if is_new {
             self.new_session()
         } else {
             // Apache's servers do this before they compare the password.
@@ -49,8 +53,8 @@ impl Replica {
             },
         };
         connection.phase = Phase::Handshaking(handshake);
-        let is_new = request.session_id == SessionId::NONE;
-        let knows_password = request.password == Some(&password_of(session)[..]);
+        let knows_password = deviations.passwords == Passwords::Zeros
+            || request.password == Some(&password_of(session)[..]);
         match (is_new, knows_password, self.mode) {
             (true, _, ServerMode::ReadOnly) => {
                 self.local_sessions.insert(session);
@@ -92,7 +96,10 @@ impl Replica {
             return;
         };
         let timeout = handshake.timeout;
-        let password = password_of(session);
+        let password = match self.config.deviations.passwords {
+            Passwords::FromId => password_of(session),
+            Passwords::Zeros => [0; PASSWORD_LEN],
+        };
         let response = ConnectResponse {
             protocol_version: 0,
             timeout: i32::try_from(timeout.as_millis()).unwrap_or(i32::MAX),

@@ -4,6 +4,7 @@
 
 mod access;
 mod conversation;
+mod deviations;
 mod expiry;
 mod handshake;
 mod laws;

@@ -51,6 +51,20 @@ pub enum LeaseGrade {
     /// Holds under every failure of the ensemble and its network.
     #[default]
     Quorum,
+    /// No lease. What would be one is advisory: it counts as under [`Contact`](Self::Contact), on a server
+    /// of any [family](crate::ServerFamily), and ends with the connection.
+    ///
+    /// It holds under nothing: another client may hold the same at the same time. It is for servers on
+    /// which no lease holds, with tokens and transactions for every write. The conditions above are of no
+    /// use to it.
+    Advisory,
+}
+
+impl LeaseGrade {
+    /// Returns whether any answer extends the deadline.
+    pub(crate) const fn counts_any_answer(self) -> bool {
+        matches!(self, Self::Contact | Self::Advisory)
+    }
 }
 
 /// The part of the session timeout that the lease keeps back, because clocks do not run at the same
@@ -79,10 +93,10 @@ impl LeaseMargin {
     /// third of the timeout old, and the next one comes another third later; the rest is for the
     /// margin and for the answers to arrive.
     ///
-    /// For `Contact` every margin is allowed. Above half of the timeout the pings come too rarely
+    /// For `Contact` and `Advisory` every margin is allowed. Above half of the timeout the pings come too rarely
     /// to keep a lease, so the caller's own requests have to.
     pub const fn suits(self, grade: LeaseGrade) -> bool {
-        matches!(grade, LeaseGrade::Contact) || self.percent <= 20
+        grade.counts_any_answer() || self.percent <= 20
     }
 
     /// Returns what is left of `timeout`.

@@ -4,6 +4,7 @@ use core::time::Duration;
 
 use super::grade::{LeaseGrade, LeaseMargin};
 use super::pace::HeartbeatPace;
+use crate::family::ServerFamily;
 use crate::time::Instant;
 
 /// Whether the lease of a session can be relied on to go on, and if not, why. A promoted nominee
@@ -43,6 +44,13 @@ pub enum LeaseOutlook {
         /// timeout; of pace [`Sixths`](crate::HeartbeatPace::Sixths), a 15th; under
         /// [`LeaseGrade::Contact`], a bit less than a fifth.
         longest: Duration,
+    },
+    /// No lease holds on the servers of this family, whatever they answer, so none is granted. Choose the
+    /// grade [`LeaseGrade::Advisory`], and guard each write by the token or in a transaction; or connect to
+    /// Apache ZooKeeper.
+    NoLease {
+        /// The family of the server.
+        family: ServerFamily,
     },
 }
 
@@ -119,7 +127,7 @@ pub(super) fn longest(
 ) -> Option<Duration> {
     let rest = margin.rest();
     match (grade, pace) {
-        (LeaseGrade::Contact, _) => {
+        (LeaseGrade::Contact | LeaseGrade::Advisory, _) => {
             let spare = (3 * rest).checked_sub(100)?;
             (spare > 30).then(|| timeout * spare / 900)
         }

@@ -4,7 +4,7 @@ use alloc::collections::VecDeque;
 use core::time::Duration;
 
 use zk_jute::records::{ConnectRequest, ConnectResponse, PASSWORD_LEN};
-use zk_jute::{Decode, DecodeError, DecodeErrorKind, FrameSplitter, SessionId};
+use zk_jute::{Decode, DecodeError, DecodeErrorKind, FrameSplitter, OpCode, SessionId};
 
 use super::Session;
 use super::state::{
@@ -12,8 +12,11 @@ use super::state::{
     Turn,
 };
 use crate::config::ReadOnlyServers;
-use crate::event::{ConnectionEnd, Event, Expiry, Failure, SessionEnd, TransportCommand};
-use crate::lease::Handshake;
+use crate::event::{
+    ConnectionEnd, Event, Expiry, Failure, ProtocolError, SessionEnd, TransportCommand,
+};
+use crate::family::ServerFamily;
+use crate::lease::{Handshake, LeaseGrade};
 use crate::requests::{Pending, Purpose};
 use crate::sasl::Sasl;
 use crate::search::Search;
@@ -162,14 +165,34 @@ impl<R, W: Clone> Session<R, W> {
         };
         let handshake = Handshake { sent_at, answered_at: now, least_timeout };
         self.lease.accepted(handshake);
-        AcceptedHandshake { handshake, timeout, read_only, session: grant }
+        let family = ServerFamily::of_password(response.password);
+        self.family = Some(family);
+        if !self.grants_leases(family) {
+            self.lapse();
+            self.lease.no_proof();
+        }
+        AcceptedHandshake { handshake, timeout, read_only, session: grant, family }
+    }
+
+    /// Returns whether the session has a lease on servers of this family.
+    pub(super) fn grants_leases(&self, family: ServerFamily) -> bool {
+        family.keeps_leases() || self.config.grade == LeaseGrade::Advisory
+    }
+
+    /// Ends the lease before its deadline.
+    fn lapse(&mut self) {
+        if self.lease.deadline().is_some() {
+            self.events.push_back(Event::LeaseLapsed);
+        }
+        self.lease.end();
     }
 
     /// Makes the connection a working one. The server's clock for the session runs from the
     /// handshake, not from the end of an exchange behind it.
     pub(super) fn establish(&mut self, now: Instant, accepted: AcceptedHandshake) {
-        let AcceptedHandshake { handshake, timeout, read_only, session: grant } = accepted;
+        let AcceptedHandshake { handshake, timeout, read_only, session: grant, family } = accepted;
         match (grant, read_only) {
+            _ if !self.grants_leases(family) => {}
             (_, true) => self.lease.read_only(),
             (Grant::Made(_), false) => self.lease.begin(handshake),
             (Grant::Resumed(_), false) => self.lease.resume(now, handshake),
@@ -183,6 +206,7 @@ impl<R, W: Clone> Session<R, W> {
             since: now,
             last_sent: handshake.sent_at,
             last_received: now,
+            family,
             server: if read_only {
                 Server::ReadOnly(Search::new(now))
             } else {
@@ -204,6 +228,10 @@ impl<R, W: Clone> Session<R, W> {
         for authentication in &self.authentications {
             let sent = self.requests.send_auth(&authentication.packet());
             debug_assert!(sent.is_ok(), "its length was checked when it was taken in");
+        }
+        if self.requests.is_refused(OpCode::SET_WATCHES2) {
+            let lost = self.watches.drain_persistent();
+            self.events.extend(lost.into_iter().map(|watcher| Event::WatchLost { watcher }));
         }
         let longest = LONGEST_SET_WATCHES.min(self.requests.divide_above());
         for batch in self.watches.batches(longest) {
@@ -240,7 +268,7 @@ impl<R, W: Clone> Session<R, W> {
             State::Live(Live { closing: Closing::GiveUpAt(_), .. }) => {
                 self.end(SessionEnd::Abandoned);
             }
-            State::Live(Live { since, last_received, .. }) => {
+            State::Live(Live { since, last_received, family, .. }) => {
                 let delay = if self.has_proved_itself(now.saturating_since(since), end) {
                     self.first_delay()
                 } else {
@@ -250,9 +278,16 @@ impl<R, W: Clone> Session<R, W> {
                     granted.last_received = last_received;
                 }
                 let lost = self.requests.disconnect(ended_by(end));
+                if may_be_over_a_request(end) {
+                    self.requests.ended_over(family, &lost);
+                }
                 self.wait_until(now + delay);
-                self.events
-                    .push_back(Event::Disconnected { end, lease_deadline: self.lease.deadline() });
+                let is_advisory = self.config.grade == LeaseGrade::Advisory;
+                let lease_deadline = self.lease.deadline().filter(|_| !is_advisory);
+                self.events.push_back(Event::Disconnected { end, lease_deadline });
+                if is_advisory {
+                    self.lapse();
+                }
                 self.fail(lost, Failure::ConnectionLoss);
                 self.watches.disconnected();
             }
@@ -263,7 +298,9 @@ impl<R, W: Clone> Session<R, W> {
     /// once. A server could answer something on each connection, and then break off, for ever.
     fn has_proved_itself(&self, lasted: Duration, end: ConnectionEnd) -> bool {
         match end {
-            ConnectionEnd::Protocol(_) | ConnectionEnd::ExpiryClaimed => false,
+            ConnectionEnd::Protocol(_)
+            | ConnectionEnd::ExpiryClaimed
+            | ConnectionEnd::Unanswered(_) => false,
             ConnectionEnd::Closed
             | ConnectionEnd::ClosedInSasl
             | ConnectionEnd::TimedOut
@@ -382,12 +419,25 @@ const fn ended_by(end: ConnectionEnd) -> EndedBy {
         ConnectionEnd::Closed => EndedBy::Server,
         ConnectionEnd::Protocol(_)
         | ConnectionEnd::ExpiryClaimed
+        | ConnectionEnd::Unanswered(_)
         | ConnectionEnd::ClosedInSasl
         | ConnectionEnd::TimedOut
         | ConnectionEnd::LeftReadOnly
         | ConnectionEnd::Silent
         | ConnectionEnd::Refused => EndedBy::Session,
     }
+}
+
+/// Returns whether a connection may have ended so because its server does not know a request.
+const fn may_be_over_a_request(end: ConnectionEnd) -> bool {
+    matches!(
+        end,
+        ConnectionEnd::Closed
+            | ConnectionEnd::Silent
+            | ConnectionEnd::Unanswered(_)
+            // A server that leaves a request unanswered goes on with the next.
+            | ConnectionEnd::Protocol(ProtocolError::UnexpectedReply { .. })
+    )
 }
 
 fn decode_handshake(frame: &[u8]) -> Result<ConnectResponse<'_>, DecodeError> {

@@ -2,7 +2,7 @@
 
 use bytes::{Buf, Bytes};
 use zk_jute::records::WatcherEvent;
-use zk_jute::{Decode, ErrorCode, Oversized, ReplyHeader, Xid, Zxid};
+use zk_jute::{Decode, ErrorCode, OpCode, Oversized, ReplyHeader, Xid, Zxid};
 
 use super::Session;
 use super::heartbeat::{heartbeat_kind, heartbeat_outcome};
@@ -18,6 +18,8 @@ impl<R, W: Clone> Session<R, W> {
             self.end(SessionEnd::Abandoned);
         } else if live.silent_at() <= now {
             self.connection_ended(now, ConnectionEnd::Silent);
+        } else if let Some(opcode) = self.unanswered(now, &live) {
+            self.connection_ended(now, ConnectionEnd::Unanswered(opcode));
         } else if live.search_at().is_some_and(|at| at <= now) {
             self.search(now);
         } else if self.heartbeat_at(&live).is_some_and(|at| at <= now) {
@@ -26,6 +28,20 @@ impl<R, W: Clone> Session<R, W> {
             self.requests.send_ping();
             self.state = State::Live(Live { last_sent: now, ping: Ping::SentAt(now), ..live });
         }
+    }
+
+    /// Returns when the connection is given up because a request is not answered. Apache ZooKeeper closes
+    /// the connection itself.
+    pub(super) fn unanswered_at(&self, live: &Live) -> Option<Instant> {
+        if live.family.keeps_leases() {
+            return None;
+        }
+        self.requests.oldest().map(|(_, sent_at)| sent_at + live.timeout)
+    }
+
+    fn unanswered(&self, now: Instant, live: &Live) -> Option<OpCode> {
+        self.unanswered_at(live).filter(|at| *at <= now)?;
+        self.requests.oldest().map(|(opcode, _)| opcode)
     }
 
     #[inline]

@@ -27,14 +27,14 @@ impl<R, W: Clone> Session<R, W> {
     /// `sync` that confirms it. After a refusal the session tries the same znode again soon, then
     /// ever more rarely; it tries another znode at once, so name one that stands.
     ///
-    /// With [`LeaseGrade::Contact`], pings prove the lease, and this changes nothing.
+    /// With [`LeaseGrade::Contact`] and [`LeaseGrade::Advisory`], pings prove the lease, and this changes nothing.
     ///
     /// # Errors
     ///
     /// [`SubmitError::TooLarge`] if no server would accept the request. Nothing is changed then.
     pub fn keep_lease(&mut self, now: Instant, upkeep: LeaseUpkeep<'_>) -> Result<(), SubmitError> {
         self.check_lease(now);
-        if self.lease.grade() == LeaseGrade::Contact {
+        if self.lease.grade().counts_any_answer() {
             return Ok(());
         }
         let next = match upkeep {
@@ -79,6 +79,9 @@ impl<R, W: Clone> Session<R, W> {
     /// is not secure. An answer or the passing of time changes it: ask again after each of the two.
     pub fn lease_outlook(&self, now: Instant) -> LeaseOutlook {
         match self.state {
+            State::Live(Live { family, .. }) if !self.grants_leases(family) => {
+                LeaseOutlook::NoLease { family }
+            }
             State::Live(live) if !live.is_read_only() => {
                 let beats_from = match live.heartbeat {
                     Heartbeat::RefusedUntil(at) => at,
@@ -105,7 +108,7 @@ impl<R, W: Clone> Session<R, W> {
     pub(super) fn heartbeat_at(&self, live: &Live) -> Option<Instant> {
         match (&self.upkeep, live.heartbeat, live.closing) {
             // A server without its leader would refuse it.
-            _ if live.is_read_only() => None,
+            _ if live.is_read_only() || !self.grants_leases(live.family) => None,
             (
                 Upkeep::Ready | Upkeep::InForce { .. },
                 Heartbeat::DueAt(due) | Heartbeat::RefusedUntil(due),
@@ -139,7 +142,7 @@ impl<R, W: Clone> Session<R, W> {
             Upkeep::InForce { znode } => znode.as_str(),
         };
         let kind = match (self.lease.grade(), &self.upkeep) {
-            (LeaseGrade::Contact, _) => return,
+            (LeaseGrade::Contact | LeaseGrade::Advisory, _) => return,
             (LeaseGrade::Quorum, Upkeep::InForce { .. }) => HeartbeatKind::Check,
             // A follower answers a `sync` also for a session that its leader is closing.
             _ if self.lease.is_settling() => HeartbeatKind::Check,

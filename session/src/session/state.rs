@@ -7,6 +7,7 @@ use zk_jute::SessionId;
 use zk_jute::records::{AuthPacket, Credential};
 
 use crate::event::SessionEnd;
+use crate::family::ServerFamily;
 use crate::lease::Handshake;
 use crate::search::Search;
 use crate::secret::Secret;
@@ -42,9 +43,10 @@ pub(super) struct AcceptedHandshake {
     pub(super) timeout: Duration,
     pub(super) read_only: bool,
     pub(super) session: Grant,
+    pub(super) family: ServerFamily,
 }
 
-/// Whether a handshake made the session.
+/// The way in which a handshake granted the session.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Grant {
     Made(SessionId),
@@ -81,6 +83,7 @@ pub(super) struct Live {
     pub(super) since: Instant,
     pub(super) last_sent: Instant,
     pub(super) last_received: Instant,
+    pub(super) family: ServerFamily,
     pub(super) server: Server,
     pub(super) ping: Ping,
     pub(super) heartbeat: Heartbeat,
@@ -166,7 +169,7 @@ impl Live {
     }
 }
 
-/// Whether a server has granted the session yet.
+/// The identity of the session, which a server grants.
 #[derive(Debug)]
 pub(super) enum Identity {
     New,

@@ -125,8 +125,8 @@ impl<R, W: Clone> Session<R, W> {
         self.remove_unwanted(now);
     }
 
-    /// Drops a watch on a znode that is about to be deleted, like [`Session::forget`]. The server
-    /// is not told, because the deletion ends the watch there.
+    /// Drops a watch on a znode that is about to be deleted, like [`Session::forget`]. No
+    /// request goes to the server: the deletion ends the watch there.
     pub fn forget_locally(&mut self, watch: WatchId) {
         self.watches.forget_locally(watch);
     }

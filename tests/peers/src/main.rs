@@ -73,7 +73,7 @@ fn measure(arguments: &Arguments, folder: &Path) -> Outcome<()> {
     };
     bench.run(arguments);
     let place = place(bench.release.as_deref());
-    println!("{place}\n\n{}", table::table(&bench.rows));
+    println!("{place}\n\n{}\n{}", table::table(&bench.rows), table::spreads(&bench.rows));
     for note in &bench.notes {
         println!("- {note}");
     }

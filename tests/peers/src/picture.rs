@@ -38,12 +38,10 @@ text { fill: #e6edf3 } .small { fill: #9198a1 }
 </style>
 ";
 
-/// Draws an SVG of the rows that ours is in, and no zero.
+/// Draws an SVG of the rows that ours is in.
 pub(crate) fn picture(rows: &[Row], place: &str) -> String {
-    // A logarithm has no zero.
-    let has_ratios = |row: &&Row| COLUMNS.iter().all(|column| row.median(*column) != Some(0.0));
     let rows = rows.iter().filter(|row| row.median(Contender::Ours).is_some());
-    let rows: Vec<&Row> = rows.filter(has_ratios).collect();
+    let rows: Vec<&Row> = rows.collect();
     let bottom = rows.iter().fold(TOP, |top, _| top + LINE);
     let (width, height) = (LEFT + WIDTH + 30.0, bottom + 62.0);
     let mut svg = format!(
@@ -62,19 +60,14 @@ pub(crate) fn picture(rows: &[Row], place: &str) -> String {
         );
     }
     let mut y = TOP + LINE / 2.0;
-    // A row that is "the same" is named by the one before.
-    let mut subject = "";
-    for row in rows {
-        if !row.what.starts_with('–') {
-            subject = row.what.rsplit_once(": ").map_or(row.what.as_str(), |(subject, _)| subject);
-        }
-        draw(&mut svg, row, subject, y);
+    for (name, row) in names(&rows).iter().zip(rows) {
+        draw(&mut svg, row, name, y);
         y += LINE;
     }
     let _ = writeln!(
         svg,
         "<text class=\"small\" x=\"8\" y=\"{}\">What each costs as a multiple of ours, medians of turns \
-         within one run; to the right: costs more.</text>\n\
+         within one run; to the right: costs more; a figure of 0 stands at the left end.</text>\n\
          <text class=\"small\" x=\"8\" y=\"{}\">{place}</text>\n</svg>",
         bottom + 36.0,
         bottom + 52.0
@@ -95,9 +88,26 @@ fn legend(svg: &mut String) {
     }
 }
 
-fn draw(svg: &mut String, row: &Row, subject: &str, y: f64) {
-    let what = row.what.replace("– the same", subject).replace('`', "");
-    let what = what.replace(": requests", ": time a request");
+/// Returns what the rows measure. A row that is "the same" is named by the one before.
+fn names(rows: &[&Row]) -> Vec<String> {
+    let mut subject = "";
+    let mut names = Vec::new();
+    for row in rows {
+        let what = row.what.as_str();
+        let name = match (what.strip_prefix("– the same"), what.strip_prefix("– ")) {
+            (Some(rest), _) => format!("{subject}{rest}"),
+            (None, Some(rest)) => format!("{subject}, {rest}"),
+            (None, None) => {
+                subject = what.rsplit_once(": ").map_or(what, |(subject, _)| subject);
+                what.to_owned()
+            }
+        };
+        names.push(name.replace('`', "").replace(": requests", ": time a request"));
+    }
+    names
+}
+
+fn draw(svg: &mut String, row: &Row, what: &str, y: f64) {
     let ours = row.median(Contender::Ours).unwrap_or(1.0);
     let (end, text) = (LEFT + WIDTH, y + 4.0);
     let _ = writeln!(
@@ -109,11 +119,11 @@ fn draw(svg: &mut String, row: &Row, subject: &str, y: f64) {
     let others = COLUMNS.into_iter().filter(|column| *column != Contender::Ours);
     for contender in [Contender::Ours].into_iter().chain(others) {
         let Some(median) = row.median(contender) else { continue };
-        let cost = match row.better {
-            Better::Lower => median / ours,
-            Better::Higher => ours / median,
+        let (cost, unit) = match row.better {
+            Better::Lower => (median, ours),
+            Better::Higher => (ours, median),
         };
-        dot(svg, contender, position(cost), y);
+        dot(svg, contender, position(multiple(cost, unit)), y);
     }
 }
 
@@ -123,7 +133,62 @@ fn dot(svg: &mut String, contender: Contender, x: f64, y: f64) {
     let _ = writeln!(svg, "<circle class=\"{class}\" cx=\"{x:.1}\" cy=\"{y}\" r=\"{radius}\"/>");
 }
 
+/// Returns `cost` as a multiple of `unit`, also where both are 0; a logarithm has no zero, so an end
+/// of the axis stands for what has no ratio.
+fn multiple(cost: f64, unit: f64) -> f64 {
+    match (cost > 0.0, unit > 0.0) {
+        (_, true) => cost / unit,
+        (true, false) => MOST,
+        (false, false) => 1.0,
+    }
+}
+
 fn position(cost: f64) -> f64 {
     let part = (cost.clamp(LEAST, MOST) / LEAST).ln() / (MOST / LEAST).ln();
     part.mul_add(WIDTH, LEFT)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(what: &str, values: [f64; 2]) -> Row {
+        let mut row = Row::new(what, "ms");
+        row.push(Contender::Ours, values[0]);
+        row.push(Contender::Curator, values[1]);
+        row
+    }
+
+    #[test]
+    fn each_row_has_a_name_of_its_own() {
+        let whats = [
+            "1000 idle sessions: CPU of a ping",
+            "– the same: CPU of a second",
+            "– after their first minute: CPU of a ping",
+            "– after their first minute: CPU of a second",
+            "– the same: memory of each",
+        ];
+        let rows = whats.map(|what| row(what, [1.0, 2.0]));
+        let mut names = names(&rows.iter().collect::<Vec<_>>());
+        assert_eq!(names[3], "1000 idle sessions, after their first minute: CPU of a second");
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), whats.len());
+    }
+
+    #[test]
+    fn a_row_in_which_a_peer_has_0_is_drawn() {
+        let svg = picture(&[row("errors", [1.0, 0.0]), row("gaps", [0.0, 0.0])], "here");
+        for drawn in [
+            format!("<circle class=\"curator\" cx=\"{LEFT:.1}\" cy=\"{}\"", TOP + LINE / 2.0),
+            format!(
+                "<circle class=\"curator\" cx=\"{:.1}\" cy=\"{}\"",
+                position(1.0),
+                TOP + LINE * 1.5
+            ),
+        ] {
+            assert!(svg.contains(&drawn), "{drawn}\n{svg}");
+        }
+        assert!(!svg.contains("NaN"), "{svg}");
+    }
 }

@@ -75,6 +75,15 @@ impl Row {
         median(pairs.filter(|pair| *pair.1 > 0.0).map(|(one, other)| one / other).collect())
     }
 
+    /// Returns the least and the greatest value.
+    fn spread(&self, contender: Contender) -> Option<(f64, f64)> {
+        let values = self.values(contender)?;
+        Some((
+            values.iter().copied().min_by(f64::total_cmp)?,
+            values.iter().copied().max_by(f64::total_cmp)?,
+        ))
+    }
+
     fn values(&self, contender: Contender) -> Option<&[f64]> {
         let cell = self.cells.iter().find(|(of, _)| *of == contender);
         cell.map(|(_, values)| values.as_slice())
@@ -110,6 +119,28 @@ pub(crate) fn table(rows: &[Row]) -> String {
         }
         for ratio in [row.ratio(Contender::Ours, Contender::Raw), against] {
             let _ = write!(text, " {} |", ratio.map_or("–".to_owned(), figure));
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// Writes the least and the greatest value of all rounds in Markdown.
+pub(crate) fn spreads(rows: &[Row]) -> String {
+    let mut text = String::from("| least to most of all rounds |");
+    for column in COLUMNS {
+        let _ = write!(text, " {} |", column.name());
+    }
+    text.push_str("\n|---|");
+    text.push_str(&"---:|".repeat(COLUMNS.len()));
+    text.push('\n');
+    for row in rows {
+        let _ = write!(text, "| {}, {} |", row.what, row.unit);
+        for column in COLUMNS {
+            let shown = row.spread(column).map_or("–".to_owned(), |(least, most)| {
+                format!("{} to {}", figure(least), figure(most))
+            });
+            let _ = write!(text, " {shown} |");
         }
         text.push('\n');
     }
@@ -154,6 +185,13 @@ mod tests {
         let (costs, rates) = (table(&[row()]), table(&[row().higher_is_better()]));
         assert!(costs.contains("**4.00**") && !costs.contains("**9.00**"), "{costs}");
         assert!(rates.contains("**9.00**") && !rates.contains("**4.00**"), "{rates}");
+    }
+
+    #[test]
+    fn the_spread_is_that_of_all_rounds() {
+        let spreads = spreads(&[row()]);
+        assert!(spreads.contains("| 1.00 to 2.00 | 2.00 to 9.00 |"), "{spreads}");
+        assert!(spreads.contains("| 8.00 to 20.0 |"), "{spreads}");
     }
 
     #[test]

@@ -20,7 +20,7 @@ const TEXT: &str = "text/plain; charset=utf-8";
 const JSON: &str = "application/json";
 const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// How many bytes of texts by other clients are shown.
+/// How many bytes of a text by another client a page shows.
 const LONGEST: usize = 4096;
 
 const PATHS: &str = "\

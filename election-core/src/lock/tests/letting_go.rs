@@ -1,4 +1,4 @@
-//! A holder that is asked to let go, and a writer that becomes a reader.
+//! A holder that another client asks to release the lock, and a writer that becomes a reader.
 
 use super::*;
 use crate::command::{CreateMode, Multi, NewZnode, Part, Payload};

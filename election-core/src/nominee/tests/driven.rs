@@ -138,7 +138,7 @@ fn a_read_in_flight_that_is_no_longer_wanted_leaves_a_watch_that_is_not_awaited(
     assert!(!lost.nominee.awaits_change(own) && !lost.nominee.awaits_change(predecessor));
 }
 
-/// It is for the driver to know whether the server has to be told that a watch is not wanted.
+/// The driver has to know whether to send the server a request that removes an unwanted watch.
 #[test]
 fn a_read_says_whose_znode_it_watches() {
     let watch = |output: Output<'_>| match output.command.map(|command| command.op) {

@@ -181,7 +181,7 @@ fn an_heir_lists_before_it_leads_an_election_that_may_be_over() {
     assert_eq!(script.nominee.role(), Role::Ended(End::ElectionEnded));
 }
 
-/// Its owner cannot be asked for, and it is told of at each look.
+/// The nominee cannot ask for the owner of such a child, and reports the child at each look.
 #[test]
 fn a_foreign_child_whose_name_cannot_be_kept_is_waited_for() {
     let long = format!("{:x<70}0000000001", "");

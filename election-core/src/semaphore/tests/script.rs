@@ -1,4 +1,4 @@
-//! A contender for a permit that is told things by hand.
+//! A contender for a permit, with events fed by hand.
 
 use super::*;
 
@@ -50,7 +50,7 @@ impl Script {
         script
     }
 
-    /// Makes a script of a contender that holds a permit, and has let go of the turn.
+    /// Makes a script of a contender that holds a permit, and has released the turn.
     pub(super) fn holding() -> Self {
         let mut script = Self::entering(SemaphoreOptions::new(ONE));
         script.created(&permit(5), PERMIT);

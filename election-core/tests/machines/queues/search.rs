@@ -1,5 +1,7 @@
 //! Breadth-first through every state of a world, and then through its calm steps alone.
 
+mod ways;
+
 use std::collections::{HashMap, VecDeque};
 use std::io::Write as _;
 use std::time::Instant;
@@ -7,9 +9,6 @@ use std::time::Instant;
 use crate::queues::world::{Step, World};
 
 use self::ways::{on_a_calm_circle, way_to};
-
-#[path = "../barriers/ways.rs"]
-mod ways;
 
 /// Explores a world to its end and shows what that took; panics at a broken rule.
 pub fn explore(name: &str, start: World) -> World {

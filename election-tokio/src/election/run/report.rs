@@ -46,8 +46,8 @@ pub enum Resignation {
 /// The nomination of a run ended against its will: standing again does not repair it, or by its policy it
 /// was not to stand again.
 ///
-/// A service with the [`reason`](Self::reason) [`EndReason::Failed`] or [`EndReason::ElectionEnded`] is of no
-/// use again until an operator has been there: end it with an exit code that its manager does not restart.
+/// A service with the [`reason`](Self::reason) [`EndReason::Failed`] or [`EndReason::ElectionEnded`] can
+/// do nothing until an operator has acted: end it with an exit code after which its manager does not restart it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}")]
 #[non_exhaustive]

@@ -18,6 +18,7 @@ pub(super) fn measure(bench: &mut Bench) -> Outcome<()> {
     let mut time = Row::new(format!("bring-up of {size} on one session"), "ms");
     let mut memory = Row::new("– the same: memory of each", "KiB");
     for round in 0..bench.rounds.min(5) {
+        contenders.rotate_left(1);
         // New processes in each round: memory that was given back would be used again.
         for &contender in &contenders {
             let connect = format!("connect {} 60000", server.address());

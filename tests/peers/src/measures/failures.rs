@@ -51,6 +51,7 @@ fn measure(
     let mut gap = Row::new(format!("{what}: longest gap of a caller"), "ms");
     let mut errors = Row::new("– the same: its errors", "number");
     for _ in 0..rounds {
+        contenders.rotate_left(1);
         for &contender in &contenders {
             let connect =
                 format!("connect {} {}", ensemble.connect_string(), SESSION_TIMEOUT.as_millis());

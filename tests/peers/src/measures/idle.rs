@@ -24,10 +24,12 @@ pub(super) fn measure(bench: &mut Bench) -> Outcome<()> {
     let mut ping = Row::new(format!("{sessions} idle sessions: CPU of a ping"), "µs");
     let mut second = Row::new("– the same: CPU of a second", "ms");
     let mut later_ping = Row::new("– after their first minute: CPU of a ping", "µs");
-    let mut later_second = Row::new("– the same: CPU of a second", "ms");
+    let mut later_second = Row::new("– after their first minute: CPU of a second", "ms");
     let mut memory = Row::new("– the same: memory of each", "KiB");
+    let mut contenders = bench.contenders();
     for _ in 0..bench.rounds.min(3) {
-        for contender in bench.contenders() {
+        contenders.rotate_left(1);
+        for &contender in &contenders {
             let connect = format!("connect {} {}", server.address(), SESSION_TIMEOUT.as_millis());
             let mut entrant = bench.enter(&[contender], None, &[connect])?;
             bench.each(&mut entrant, "idle sessions", |bench, Entrant { worker, .. }| {

@@ -1,11 +1,16 @@
 //! The operations that a client of Rust has to offer to be measured.
 
+use core::future::pending;
 use core::time::Duration;
+use std::thread;
 use std::time::Instant;
 
 use tokio::sync::{mpsc, watch};
 
 use crate::outcome::Outcome;
+
+/// Between two questions of a library that does not tell its candidate that it leads.
+const PAUSE: Duration = Duration::from_micros(50);
 
 /// One client, that is, one session. Clones share it.
 pub(crate) trait Contender: Clone + Send + Sync + Sized + 'static {
@@ -52,16 +57,21 @@ impl Seat {
         let _ = self.reports.send(Report::Leads(self.number, Instant::now()));
     }
 
-    /// Waits until it is told to resign.
+    /// Waits until it is told to resign. It stands on if its queue is gone, as that of a warm-up is:
+    /// its turns would be counted as the work of the next one.
     pub(crate) async fn resigns(&mut self) {
-        self.resignations.recv().await;
+        if self.resignations.recv().await.is_none() {
+            pending().await
+        }
     }
 
-    /// Asks again and again, without a pause, while this candidate is the next one.
+    /// Asks again and again while this candidate is the next one, with pauses in which the server has
+    /// the processor. A timer of tokio would wait for a millisecond.
     pub(crate) async fn poll(&mut self, leads: impl Fn() -> bool) {
         while !leads() {
             let number = self.number;
             let _ = self.heir.wait_for(|heir| *heir == Some(number)).await;
+            thread::sleep(PAUSE);
             tokio::task::yield_now().await;
         }
     }

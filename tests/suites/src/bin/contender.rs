@@ -53,6 +53,8 @@ async fn main() -> ExitCode {
     match contend().await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
+            // Its reports are read no more once it is to end; its log is kept.
+            eprintln!("{error}");
             say(&Report::Fails(now(), error.to_string()));
             ExitCode::FAILURE
         }

@@ -2,6 +2,7 @@
 //! codes of scenarios, rooms of the laboratory.
 #![forbid(unsafe_code)]
 
+mod first_page;
 mod guide;
 mod hazards;
 mod links;
@@ -9,6 +10,7 @@ mod mutations;
 mod rooms;
 mod scenarios;
 mod trusted_core;
+mod words;
 
 use std::collections::BTreeMap;
 use std::fs;

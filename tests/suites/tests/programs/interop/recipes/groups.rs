@@ -214,7 +214,9 @@ impl Group {
             }
         } else if let Some(gone) = gone {
             let all = self.recipe.text(self.members.iter().chain([&gone]));
-            self.history.extend([all, self.text()]);
+            // On a slow machine the session of the one that was killed may end before.
+            let without = self.text_without(killed);
+            self.history.extend([without, all, self.text()]);
         }
         pair.side(killed).end(joining)?;
         if self.recipe == Recipe::Group && killed == Side::Peer {

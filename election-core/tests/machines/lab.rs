@@ -1,0 +1,315 @@
+//! One laboratory for all recipes: a ZooKeeper ensemble whose servers lag, lose, refuse, throttle and show half of a
+//! transaction; clients with any [`Recipe`]; and a search of every state that there is.
+//!
+//! A [`Model`] says what is a recipe's own: the names of its znodes, what its users do, and its laws. Each world has
+//! each fault by its [`Budget`].
+
+mod budget;
+mod canonical;
+mod client;
+mod either;
+mod faults;
+mod search;
+mod server;
+mod steps;
+mod take;
+
+use core::fmt::Debug;
+use core::hash::Hash;
+
+use election_core::{Event, NewZnode, Output, Payload, Phase, Recipe, Ticket, Znode as Place};
+
+pub use budget::{Budget, NONE};
+pub use client::{Actor, Client, Ghost, Link, Rights, Sent};
+pub use either::{Either, EitherNotice};
+pub use search::{explore, explore_to_a_limit, holds_against_unmerged};
+pub use server::{Access, Answer, Change, Data, Effect, Request, Server, Tree, Znode};
+pub use steps::Step;
+
+/// What is a recipe's own in a world.
+pub trait Model: Clone + Debug + Hash {
+    /// A znode of this world.
+    type Name: Copy + Ord + Debug + Hash;
+    type Machine: Recipe<Notice: Debug + Clone> + Clone + Debug + Hash;
+    /// What a client is for.
+    type Role: Clone + Debug + Hash + PartialEq;
+    /// What its laws remember of a client.
+    type Notes: Clone + Debug + Hash;
+    /// What users and operators do, beyond what the laboratory does to any recipe.
+    type Act: Copy + Debug + PartialEq;
+
+    const NODE: Self::Name;
+    /// The most watches of a machine.
+    const WATCHES: usize;
+    /// The most requests of a machine that are on their way.
+    const REQUESTS: usize = 1;
+    /// Children that each list has, and that no recipe knows.
+    const STRAYS: &'static [&'static str] = &[];
+
+    fn name(place: Place<'_>) -> Self::Name;
+    /// The znode's name below its parent.
+    fn text(name: Self::Name) -> String;
+    fn parent(name: Self::Name) -> Option<Self::Name>;
+    /// The name of a sequential znode before it has its number, and after that.
+    fn unnumbered(znode: &NewZnode<'_>) -> Self::Name {
+        panic!("no sequential znodes here: {znode:?}")
+    }
+    fn numbered(_unnumbered: Self::Name, _number: u32) -> Option<Self::Name> {
+        None
+    }
+    fn data(payload: Payload<'_>) -> Data {
+        match payload {
+            Payload::Empty | Payload::Kept(_) => Data::Byte(0),
+            Payload::Bytes(&[byte]) => Data::Byte(byte),
+            Payload::Bytes(other) => panic!("{other:?}"),
+        }
+    }
+    fn bytes(data: Data) -> Vec<u8> {
+        match data {
+            Data::Byte(byte) => vec![byte],
+            Data::Token(token) => token.get().to_string().into_bytes(),
+        }
+    }
+
+    /// The same name if clients are called otherwise: client `i` is `to[i]`. Worlds in which clients of one role are
+    /// exchanged are one if this is `Some`.
+    fn renamed(_name: Self::Name, _to: &[u8]) -> Option<Self::Name> {
+        None
+    }
+    /// A name in the `Debug` form of a machine or of notes, at the beginning of this text, and its length.
+    fn read_name(_text: &str) -> Option<(Self::Name, usize)> {
+        None
+    }
+
+    /// The machine with which the killed process of a client starts again, if it does.
+    fn restarted(_lab: &mut Lab<Self>, _i: usize) -> Option<Self::Machine> {
+        None
+    }
+    /// Whether an operator may delete, write to or bar it.
+    fn is_operators(_lab: &Lab<Self>, _name: Self::Name) -> bool {
+        true
+    }
+    fn may_be_refused(_lab: &Lab<Self>, _i: usize, sent: &Sent<Self::Name>) -> bool {
+        !matches!(sent.request, Request::Exists(..) | Request::Barrier)
+    }
+    /// Whether a client may be told that its time is over, and be withdrawn.
+    fn has_user(client: &Client<Self>) -> bool {
+        !client.is_over() && client.link != Link::New
+    }
+    /// What may be done next, and whether it is done sooner or later.
+    fn acts(_lab: &Lab<Self>) -> Vec<(Self::Act, bool)> {
+        Vec::new()
+    }
+    fn act(_lab: &mut Lab<Self>, _act: Self::Act) {}
+
+    fn committed(_lab: &mut Lab<Self>, _commit: &Commit<'_, Self>) {}
+    fn told(
+        _lab: &mut Lab<Self>,
+        _i: usize,
+        _actor: Actor,
+        _notice: <Self::Machine as Recipe>::Notice,
+    ) {
+    }
+    /// A client begins a session, and is about to hear of it.
+    fn begun(_lab: &mut Lab<Self>, _i: usize) {}
+    /// A server answers a read.
+    fn answered(
+        _lab: &mut Lab<Self>,
+        _i: usize,
+        _request: &Request<Self::Name>,
+        _answer: &Answer<Self::Name>,
+    ) {
+    }
+    /// A machine has taken something in.
+    fn stepped(_lab: &mut Lab<Self>, _i: usize, _actor: Actor) {}
+    /// A fault has befallen a client.
+    fn suffered(_lab: &mut Lab<Self>, _fault: &Step<Self>) {}
+    fn check(lab: &Lab<Self>) -> Result<(), String>;
+    /// The laws of a state in which nothing is on its way any more, and nothing goes wrong any more.
+    fn check_rest(lab: &Lab<Self>) -> Result<(), String>;
+}
+
+/// A right, as access lists have them, and for how long it is gone: that to delete is given back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Right {
+    Create,
+    Write,
+    List,
+    Delete,
+}
+
+/// A commit, with the trees before and after it.
+#[derive(Debug)]
+pub struct Commit<'a, M: Model> {
+    /// The client; none of an operator, or of the end of a session.
+    pub author: Option<usize>,
+    pub actor: Option<Actor>,
+    pub request: &'a Request<M::Name>,
+    pub before: &'a Tree<M::Name>,
+    pub after: &'a Tree<M::Name>,
+}
+
+/// The output of a machine.
+type Said<'a, M> = Output<'a, <<M as Model>::Machine as Recipe>::Notice>;
+
+/// A world.
+#[derive(Clone, Debug)]
+pub struct Lab<M: Model> {
+    pub model: M,
+    pub server: Server<M::Name>,
+    pub clients: Vec<Client<M>>,
+    pub ghosts: Vec<Ghost<M::Name>>,
+    pub budget: Budget,
+    /// The rights that may be taken.
+    pub rights: &'static [Right],
+    pub max_lag: usize,
+    /// Whether a session begins at an older server than the last one's, as local sessions may.
+    pub has_local_sessions: bool,
+    /// The first law that was broken.
+    pub fault: Option<String>,
+}
+
+impl<M: Model> Lab<M> {
+    pub fn new(model: M, tree: Tree<M::Name>, budget: Budget) -> Self {
+        Self {
+            model,
+            server: Server::new(tree),
+            clients: Vec::new(),
+            ghosts: Vec::new(),
+            budget,
+            rights: &[Right::Write, Right::List, Right::Delete],
+            max_lag: 1,
+            has_local_sessions: false,
+            fault: None,
+        }
+    }
+
+    pub fn client(mut self, role: M::Role, notes: M::Notes, machine: Option<M::Machine>) -> Self {
+        let index = u8::try_from(self.clients.len()).expect("few");
+        self.clients.push(Client::new(index, role, notes, machine));
+        self
+    }
+
+    pub fn lagging(mut self, max_lag: usize) -> Self {
+        self.max_lag = max_lag;
+        self
+    }
+
+    pub fn with_local_sessions(mut self) -> Self {
+        self.has_local_sessions = true;
+        self
+    }
+
+    pub fn forbidding(mut self, rights: &'static [Right]) -> Self {
+        self.rights = rights;
+        self
+    }
+
+    /// Adds commits that the clients' servers have not applied yet.
+    pub fn after(mut self, commits: Vec<Vec<Effect<M::Name>>>) -> Self {
+        for effects in commits {
+            self.server.commit(effects);
+        }
+        self
+    }
+
+    pub fn tip(&self) -> &Tree<M::Name> {
+        &self.server.tip
+    }
+
+    pub fn break_with(&mut self, fault: String) {
+        self.fault.get_or_insert(fault);
+    }
+
+    /// Puts a machine of this number in the place of the one before, if there was one.
+    pub fn begin(&mut self, i: usize, actor: Actor, machine: M::Machine) {
+        let client = &mut self.clients[i];
+        client.machines.insert(actor, machine);
+        let session = client.session;
+        if client.is_up() {
+            self.feed(i, actor, Event::Connected { session });
+        }
+    }
+
+    /// Has a machine go on under another number; without one, its late answers go to nobody.
+    pub fn renumber(&mut self, i: usize, from: Actor, to: Option<Actor>) {
+        const GONE: Actor = Actor::MAX;
+        let client = &mut self.clients[i];
+        let machine = client.machines.remove(&from);
+        if let (Some(to), Some(machine)) = (to, machine) {
+            client.machines.insert(to, machine);
+        }
+        let rename = |actor: &mut Actor| {
+            if *actor == from {
+                *actor = to.unwrap_or(GONE);
+            }
+        };
+        client.requests.iter_mut().for_each(|sent| rename(&mut sent.actor));
+        client.due.iter_mut().for_each(|due| rename(&mut due.actor));
+        client.watches.iter_mut().for_each(|watch| rename(&mut watch.actor));
+        client.late.iter_mut().for_each(|(actor, ..)| rename(actor));
+        client.drop_watches();
+    }
+
+    pub fn feed(&mut self, i: usize, actor: Actor, event: Event<'_>) {
+        self.drive(i, actor, |machine, then| then(machine.handle_event(event)));
+    }
+
+    pub fn withdraw(&mut self, i: usize, actor: Actor) {
+        self.drive(i, actor, |machine, then| then(machine.withdraw()));
+    }
+
+    fn drive(
+        &mut self,
+        i: usize,
+        actor: Actor,
+        act: impl FnOnce(&mut M::Machine, &mut dyn FnMut(Said<'_, M>)),
+    ) {
+        let client = &mut self.clients[i];
+        let session = client.session;
+        let Some(machine) = client.machines.get_mut(&actor) else { return };
+        let was_over = machine.phase() == Phase::Over;
+        let mut asked: Option<(Ticket, Request<M::Name>)> = None;
+        let mut notice = None;
+        act(machine, &mut |output| {
+            asked = output.command.map(|sent| (sent.ticket, Request::of::<M>(&sent.op, session)));
+            notice = output.notice;
+        });
+        let is_over = machine.phase() == Phase::Over;
+        if was_over && (!is_over || asked.is_some() || notice.is_some()) {
+            self.break_with(format!("{i}: goes on after it was over: {asked:?}, {notice:?}"));
+        }
+        if let Some((ticket, request)) = asked {
+            let client = &mut self.clients[i];
+            let is_early = client.asked(actor) >= M::REQUESTS || !client.is_up();
+            if is_early {
+                self.break_with(format!("{i}: asks for {request:?} too early"));
+            } else {
+                client.requests.push_back(Sent { actor, ticket, request });
+            }
+        }
+        self.clients[i].drop_watches();
+        M::stepped(self, i, actor);
+        if let Some(notice) = notice {
+            M::told(self, i, actor, notice);
+        }
+    }
+
+    /// Checks the laws of any recipe, and the model's own.
+    pub fn check(&self) -> Result<(), String> {
+        if let Some(fault) = &self.fault {
+            return Err(fault.clone());
+        }
+        for client in &self.clients {
+            for (actor, machine) in &client.machines {
+                let watches = client.watches.iter().filter(|watch| watch.actor == *actor).count();
+                let is_at_end = matches!(machine.phase(), Phase::CleaningUp | Phase::Over);
+                let most = if is_at_end { 0 } else { M::WATCHES };
+                if watches > most {
+                    return Err(format!("{}: {watches} watches", client.index));
+                }
+            }
+        }
+        M::check(self)
+    }
+}

@@ -1,0 +1,160 @@
+//! The next possible steps.
+
+use election_core::{Hold, Phase, Recipe as _};
+
+use super::client::{Actor, Client, Link, Rights};
+use super::server::{Access, Effect};
+use super::{Lab, Model, Right};
+
+#[derive(Debug)]
+pub enum Step<M: Model> {
+    Connect(usize),
+    Execute(usize),
+    /// The client's server applies the next commit, or the rest of it.
+    Apply(usize),
+    /// It applies only the next part of it, and stays there for a while.
+    ApplyPart(usize),
+    LearnExpiry(usize),
+    /// A session of a process that is no more, or that was given up, expires.
+    Bury(usize),
+    Look(usize),
+    ApplyInDoubt(usize),
+    /// A write of such a session is executed.
+    ApplyGhost(usize),
+    /// The right to delete is given back.
+    Permit(usize),
+    Disconnect(usize),
+    Expire(usize),
+    Lie(usize),
+    Swap(usize),
+    Kill(usize),
+    Withdraw(usize, Actor),
+    Deadline(usize, Actor),
+    Lapse(usize, Actor),
+    LoseWatch(usize, usize),
+    DropWatch(usize, usize),
+    Throttle(usize),
+    Refuse(usize),
+    Forbid(usize, Right),
+    Straggle(usize),
+    OperatorDeletes(M::Name),
+    OperatorWrites(M::Name),
+    OperatorBars(M::Name),
+    Act(M::Act),
+}
+
+// Not derived, which would ask for `M: Copy`.
+impl<M: Model> Copy for Step<M> {}
+
+#[expect(clippy::expl_impl_clone_on_copy, reason = "a derived one would ask for `M: Clone`")]
+impl<M: Model> Clone for Step<M> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<M: Model> Lab<M> {
+    /// Returns the steps, and of each whether it is taken sooner or later.
+    pub fn steps(&self) -> Vec<(Step<M>, bool)> {
+        let mut steps = Vec::new();
+        for (i, client) in self.clients.iter().enumerate() {
+            self.calm_steps(i, client, &mut steps);
+            self.faults(i, client, &mut steps);
+        }
+        for (k, ghost) in self.ghosts.iter().enumerate() {
+            steps.push((Step::Bury(k), true));
+            if !ghost.writes.is_empty() {
+                steps.push((Step::ApplyGhost(k), false));
+            }
+        }
+        self.operator(&mut steps);
+        steps.extend(M::acts(self).into_iter().map(|(act, is_calm)| (Step::Act(act), is_calm)));
+        steps
+    }
+
+    fn calm_steps(&self, i: usize, client: &Client<M>, steps: &mut Vec<(Step<M>, bool)>) {
+        let mut add = |is_possible: bool, step| {
+            if is_possible {
+                steps.push((step, true));
+            }
+        };
+        let is_dead = client.link == Link::Dead;
+        add(client.rights == Rights::NotTo(Right::Delete) && !is_dead, Step::Permit(i));
+        match client.link {
+            Link::Dead => {}
+            Link::Down if !client.session_lives => add(true, Step::LearnExpiry(i)),
+            Link::New => add(!client.is_over(), Step::Connect(i)),
+            Link::Down => add(true, Step::Connect(i)),
+            Link::Up => {
+                add(client.applied.commits < self.server.end(), Step::Apply(i));
+                add(!client.requests.is_empty() && client.due.is_none(), Step::Execute(i));
+                add(!client.session_lives && client.requests.is_empty(), Step::LearnExpiry(i));
+                add(client.needs_look(&self.server), Step::Look(i));
+            }
+        }
+    }
+
+    fn faults(&self, i: usize, client: &Client<M>, steps: &mut Vec<(Step<M>, bool)>) {
+        let budget = self.budget;
+        if client.link == Link::Dead {
+            return;
+        }
+        let mut add = |is_possible: bool, step| {
+            if is_possible {
+                steps.push((step, false));
+            }
+        };
+        let is_up = client.is_up();
+        let has_session = client.session_lives && client.link != Link::New;
+        add(!client.in_doubt.is_empty(), Step::ApplyInDoubt(i));
+        add(budget.losses > 0 && is_up, Step::Disconnect(i));
+        add(budget.expiries > 0 && has_session, Step::Expire(i));
+        add(budget.lies > 0 && has_session, Step::Lie(i));
+        add(budget.swaps > 0 && has_session && client.link == Link::Down, Step::Swap(i));
+        add(budget.crashes > 0 && has_session, Step::Kill(i));
+        add(budget.looks > 0 && is_up, Step::Look(i));
+        add(budget.stragglers > 0 && is_up && !client.late.is_empty(), Step::Straggle(i));
+        let has_user = M::has_user(client);
+        for (actor, machine) in &client.machines {
+            let stands = matches!(machine.phase(), Phase::Standing | Phase::Leaving) && has_user;
+            add(budget.withdrawals > 0 && stands, Step::Withdraw(i, *actor));
+            add(budget.deadlines > 0 && stands, Step::Deadline(i, *actor));
+            add(budget.lapses > 0 && machine.hold() != Hold::None, Step::Lapse(i, *actor));
+        }
+        for k in 0..client.watches.len() {
+            add(budget.lost_watches > 0, Step::LoseWatch(i, k));
+            add(budget.dropped_watches > 0, Step::DropWatch(i, k));
+        }
+        let next = client.requests.front().filter(|_| is_up);
+        add(budget.throttles > 0 && next.is_some(), Step::Throttle(i));
+        let is_refusable = next.is_some_and(|sent| M::may_be_refused(self, i, sent));
+        let is_free = client.session_lives && client.due.is_none();
+        add(budget.refusals > 0 && is_refusable && is_free, Step::Refuse(i));
+        for right in self.rights {
+            let is_busy = !client.is_over() && client.link != Link::New;
+            add(budget.prohibitions > 0 && is_busy, Step::Forbid(i, *right));
+        }
+        let is_effect = |effect: &&Effect<_>| !matches!(effect, Effect::Barred(_));
+        let parts = self.server.log.get(client.applied.commits);
+        let parts = parts.map_or(0, |commit| commit.iter().filter(is_effect).count());
+        add(budget.halves > 0 && is_up && client.applied.parts + 1 < parts, Step::ApplyPart(i));
+    }
+
+    fn operator(&self, steps: &mut Vec<(Step<M>, bool)>) {
+        for (name, znode) in &self.server.tip {
+            if !M::is_operators(self, *name) {
+                continue;
+            }
+            let mut add = |is_possible: bool, step| {
+                if is_possible {
+                    steps.push((step, false));
+                }
+            };
+            let is_leaf = !self.server.tip.keys().any(|child| M::parent(*child) == Some(*name));
+            add(self.budget.deletions > 0 && is_leaf, Step::OperatorDeletes(*name));
+            add(self.budget.writes > 0, Step::OperatorWrites(*name));
+            let is_open = znode.access == Access::Open;
+            add(self.budget.bars > 0 && is_open, Step::OperatorBars(*name));
+        }
+    }
+}
