@@ -115,14 +115,16 @@ mod tests {
         let mut received = vec![0; sent.len()];
         let begun = Instant::now();
         let (written, read) = tokio::join!(far.write_all(&sent), near.read_exact(&mut received));
-        (written.expect("written"), read.expect("read"));
+        written.expect("written");
+        read.expect("read");
         assert_eq!(received, sent);
         let between = |from: Instant| (!from.elapsed().is_zero(), from.elapsed() < LONGEST * 20);
         assert_eq!(between(begun), (true, true), "{:?}", begun.elapsed());
 
         let begun = Instant::now();
         let (written, read) = tokio::join!(near.write_all(&sent), far.read_exact(&mut received));
-        (written.expect("written"), read.expect("read"));
+        written.expect("written");
+        read.expect("read");
         assert_eq!(received, sent);
         assert_eq!(between(begun), (true, true), "{:?}", begun.elapsed());
     }
