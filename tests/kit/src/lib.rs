@@ -8,6 +8,8 @@
 //! - [`raw`] is a small blocking client, written apart from this workspace's codec, so that a
 //!   mistake in the codec cannot hide itself.
 //! - [`connection`] tells that a session is over, and holds an address that no process serves.
+//! - [`delayed`] is a byte stream whose reads and writes come late at random: `scripts/stress` puts it into
+//!   the client.
 //! - [`certificates`] makes certificates for servers and clients that speak TLS.
 //! - [`election`] gives each test of elections a place of its own and waits for roles, [`history`]
 //!   checks that no two nominees led at once.
@@ -24,6 +26,7 @@ extern crate alloc;
 
 pub mod certificates;
 pub mod connection;
+pub mod delayed;
 pub mod election;
 pub mod failure;
 pub mod history;
