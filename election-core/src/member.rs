@@ -269,8 +269,10 @@ impl<N, D> Member<N, D> {
             Stage::Joining(_) | Stage::Waiting { .. } => {
                 return self.end(MemberEnd::Left(never));
             }
-            // The write in flight may have changed the znode's version.
-            Stage::Standing(_) if in_flight == Some(Request::Write) => {
+            // A write in flight, or in doubt, may have changed the znode's version.
+            Stage::Standing(_)
+                if in_flight == Some(Request::Write) || self.is_version_in_doubt() =>
+            {
                 Leaving::withdrawn(Leave::Barrier, deleted)
             }
             Stage::Standing(Standing { token, version, .. }) => {
@@ -280,6 +282,12 @@ impl<N, D> Member<N, D> {
         };
         self.become_(Stage::Leaving(leaving));
         None
+    }
+
+    /// Returns whether a write may have been executed without its reply. A name that is no other member's needs no
+    /// version.
+    fn is_version_in_doubt(&self) -> bool {
+        self.options.name == NameOrigin::Given && self.shown != Shown::Written
     }
 
     const fn request(&self) -> Option<Request> {

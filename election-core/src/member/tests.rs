@@ -77,6 +77,7 @@ fn describe(op: &Op<'_>) -> String {
         Op::Barrier => "barrier".into(),
         Op::Exists { watch: Watch::None, .. } => "look".into(),
         Op::Delete(Delete { version, .. }) => format!("delete {}", version.number()),
+        Op::Write(Write { version, .. }) => format!("write {}", version.number()),
         other => format!("{other:?}"),
     }
 }
@@ -104,6 +105,29 @@ fn a_refused_deletion_of_a_member_is_owed_until_it_is_permitted() {
         script.feed(event);
         assert!(script.is_over(), "it went with its session");
     }
+}
+
+/// A write whose reply was lost may have changed the version, so that a member which is withdrawn then looks before it
+/// deletes: what it owes after a refusal is the znode as it is.
+#[test]
+fn a_member_whose_write_is_in_doubt_looks_before_it_deletes() {
+    let mut script = Script::joined(NameOrigin::Given);
+    script.member.set_data([2]);
+    script.feed(Event::Deadline);
+    assert_eq!(script.asked, "write 0");
+    script.feed(Event::Disconnected);
+    let command = script.member.withdraw().command;
+    assert_eq!(command.map(|command| command.ticket), None, "there is no connection");
+    script.feed(Event::Connected { session: SESSION });
+    script.finds(own(5, 1));
+    assert_eq!(script.asked, "delete 1");
+    script.answer(Err(Failure::NoAuth));
+    assert!(matches!(script.notice, Some(MemberNotice::Ended(MemberEnd::Failed(_)))));
+    script.feed(Event::Look);
+    script.finds(own(5, 1));
+    assert_eq!(script.asked, "delete 1");
+    script.answer(Ok(Reply::Deleted));
+    assert!(script.is_over());
 }
 
 /// The client's next member of that name has the same session: it takes the znode for its own, and

@@ -81,7 +81,10 @@ pub(super) fn next(
         (CommitTask::Join(site), _) => join(site, (state, id), tally, sight),
         (CommitTask::Acknowledge(site), Some(_)) => acknowledge(site, (state, id), tally, sight),
         (CommitTask::Finish, Some(_)) => finish((state, id), tally, sight),
-        (CommitTask::Acknowledge(_) | CommitTask::Finish, None) => Next::End(CommitEnd::Undecided),
+        // A decision may be missing from a list of an older server.
+        (CommitTask::Acknowledge(_) | CommitTask::Finish, None) => {
+            sure(sight, CommitEnd::Undecided)
+        }
         (_, Some(decision)) => Next::End(CommitEnd::Decided(decision)),
         (CommitTask::Vote(site, Decision::Commit), None) => vote(site, id, tally, sight),
         (CommitTask::Vote(site, Decision::Abort), None) => refuse(site, id, tally, sight),

@@ -334,8 +334,9 @@ fn worlds_are_merged_by_right() {
 #[test]
 fn a_member_whose_write_is_in_doubt_leaves_nothing() {
     let budget = Budget { refusals: 1, losses: 1, withdrawals: 1, ..NONE };
-    let lab = world(&[GIVEN], true, 1, budget);
-    explore_to_a_limit("1 refusal, 1 loss, 1 withdrawal, 1 data", "at rest, with Some", lab);
+    for options in [GIVEN, RANDOM, ONCE] {
+        explore("1 refusal, 1 loss, 1 withdrawal, 1 data", world(&[options], true, 1, budget));
+    }
 }
 
 /// An operator writes to a znode whose deletion is owed: then it may be that of the client's next member.

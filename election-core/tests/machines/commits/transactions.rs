@@ -267,7 +267,9 @@ fn long_two_sites() {
 
 #[test]
 #[ignore = "long form: run with --release"]
-fn long_half_of_a_transaction_is_shown_to_two_sites() {
+fn long_half_of_a_transaction_is_shown() {
+    let b = (0, Budget { halves: 2, losses: 1, ..NONE });
+    explore("1 site, 1 wants to abort, 2 halves, 1 loss", with_an_aborter(b));
     let b = (0, Budget { halves: 1, ..NONE });
     explore("2 sites, told, 1 half", told(2, b));
     explore("2 sites, 1 refuses, 1 half", with_a_refusal(b).lagging(1));
@@ -314,15 +316,13 @@ fn each_fault_befalls_a_transaction() {
 /// that begins at an older server.
 #[test]
 fn a_party_that_was_told_of_a_decision_is_not_told_that_there_is_none() {
-    let limit = |name, lab| explore_to_a_limit(name, "Undecided", lab);
     let b = (0, Budget { halves: 2, losses: 1, ..NONE });
-    limit("1 begins, 1 ends it, 2 halves, 1 loss", begun_in_doubt(b));
-    limit("1 after 1, 2 halves, 1 loss", one_after_the_other(b));
-    limit("2 finish, 1 begins the next, 2 halves, 1 loss", two_finish(b));
-    limit("1 site, 1 wants to abort, 2 halves, 1 loss", with_an_aborter(b));
-    limit("second thought, 2 halves, 1 loss", with_a_second_thought(b));
+    explore("1 begins, 1 ends it, 2 halves, 1 loss", begun_in_doubt(b));
+    explore("1 after 1, 2 halves, 1 loss", one_after_the_other(b));
+    explore("2 finish, 1 begins the next, 2 halves, 1 loss", two_finish(b));
+    explore("second thought, 2 halves, 1 loss", with_a_second_thought(b));
     let b = (0, Budget { expiries: 1, ..NONE });
-    limit("1 site, told, 1 expiry, local sessions", told(1, b).with_local_sessions());
+    explore("1 site, told, 1 expiry, local sessions", told(1, b).with_local_sessions());
 }
 
 /// The request of a session that was given up is executed after both parties have found nothing.

@@ -5,13 +5,17 @@ use election_tokio::{MembershipError, MembershipState};
 use zk_test_kit::election::soon;
 use zk_test_kit::failure::TestResult;
 use zk_test_kit::on_both_servers;
+use zk_test_kit::opcode::Opcode;
+use zk_test_kit::proxy::Cut;
 use zk_test_kit::restricted::{RestrictedNode, WITHOUT_DELETIONS, begin_anew};
 use zk_test_kit::server::ServerKind;
+use zk_test_kit::wait::SOON;
 
 on_both_servers! {
     #[tokio::test]
     a_member_that_may_not_delete_when_it_leaves_is_gone_once_it_may,
     the_next_member_of_the_name_stays,
+    a_member_whose_write_is_in_doubt_when_it_leaves_is_gone_once_it_may,
     a_dropped_member_that_may_not_delete_is_gone_once_it_may,
     a_client_that_owes_the_deletion_of_a_member_closes_at_once;
 }
@@ -52,6 +56,30 @@ async fn the_next_member_of_the_name_stays(server: ServerKind) -> TestResult {
     begin_anew(&first, &proxy).await?;
     assert_eq!(next.state(), joined);
     node.wait_for_children(1).await
+}
+
+/// The reply to its write is lost, and the write has changed the version of the znode.
+async fn a_member_whose_write_is_in_doubt_when_it_leaves_is_gone_once_it_may(
+    server: ServerKind,
+) -> TestResult {
+    let node = RestrictedNode::new(server, GROUP, Permissions::ALL).await?;
+    let (first, proxy) = node.counted_client().await?;
+    let membership = soon("it joins", first.group(GROUP).join_as("x", "1")).await??;
+    node.permit(WITHOUT_DELETIONS).await?;
+    proxy.refuse();
+    let cut = proxy.cut_when(Cut::instead_of_reply_to(Opcode::SET_DATA));
+    tokio::select! {
+        written = membership.set_data("2") => panic!("the reply is lost: {written:?}"),
+        happened = cut.happened(SOON) => drop(happened?),
+    }
+    let leaves = soon("it hears of the refusal", membership.leave());
+    let (left, accepts) = tokio::join!(leaves, async { proxy.accept() });
+    accepts?;
+    let left = left?;
+    assert!(matches!(left, Err(MembershipError::Failed(_))), "{left:?}");
+    node.wait_for_children(1).await?;
+    node.permit(Permissions::ALL).await?;
+    node.wait_for_children(0).await
 }
 
 async fn a_dropped_member_that_may_not_delete_is_gone_once_it_may(
