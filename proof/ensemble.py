@@ -240,6 +240,9 @@ def heartbeats(s, i, world):
     yield Step("the confirmation is answered",
                vouched_for(heard, after, And(unconfirmed.check, unconfirmed.has_handed_over), world,
                            unconfirmed.has_handed_over), guard + [request.kind == CONFIRMATION])
+    # The client sends another one, soon.
+    yield Step("the heartbeat is refused", change(s, request=dict(kind=NOTHING)),
+               [s.connection.open, request.kind == HEARTBEAT])
     yield Step("the confirmation is refused",
                change(s, request=dict(kind=NOTHING), lease=rules.not_confirmed(s.lease)), [s.connection.open, unconfirmed.some])
 
