@@ -6,6 +6,7 @@ from fractions import Fraction as F
 import broken_rules as broken
 from client import CONTACT, QUORUM, SYNC
 from conditions import world
+from logic import And
 from runs import closed_early, in_force
 
 ELECTED, OLD_TOUCH = "X is elected", "an old touch reaches X"
@@ -18,6 +19,11 @@ ASKED, ANSWERED = ANY = ["the server answers a request", "the client has the ans
 REFUSED = "the confirmation is refused"
 PAIR = HEARTBEAT + CONFIRMATION
 LOST_PUT = [PING, PONG, HB_F, TOUCHES, AT_L, HB, PING, PONG, TOUCHES] + CONFIRMATION + PAIR + END
+
+
+def before_the_next_ping(s, world, least):
+    """The member has worked on all requests within half a tick after F's touches."""
+    return And(closed_early(s, world, least), s.heard_at <= s.connection.swapped + world.gap)
 
 
 @dataclass
@@ -39,6 +45,9 @@ CONDITIONS = [
          dict(gap=F(1, 3) + F(1, 100)), LOST_PUT),
     Case("one touch of a pair", "the touches of a heartbeat and of its confirmation are both lost", dict(losses="both"),
          [PING, PONG, HB_F, TOUCHES, AT_L, HB, PING, PONG, CO_F, TOUCHES, AT_L, CO] + PINGED + PAIR + END),
+    Case("no ObserverMaster", "four ticks; pings to F stall, and its touches reach a member that is cut off before the next ping",
+         dict(gap=F(1, 8), losses="none", events=("F's touches reach the ObserverMaster",)),
+         PAIR + [PING, HB_F, AT_L, PONG, "F's touches reach the ObserverMaster", HB] + CONFIRMATION + END, before_the_next_ping),
     Case("equal bounds", "a member grants less, and its answer to the handshake is lost",
          dict(events=("a member that grants 2T/3 takes a handshake, and its answer is lost",)),
          [BREAKS, "a member that grants 2T/3 takes a handshake, and its answer is lost"] + END),

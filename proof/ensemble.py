@@ -240,6 +240,9 @@ def heartbeats(s, i, world):
     yield Step("the confirmation is answered",
                vouched_for(heard, after, And(unconfirmed.check, unconfirmed.has_handed_over), world,
                            unconfirmed.has_handed_over), guard + [request.kind == CONFIRMATION])
+    # The client sends another one, soon.
+    yield Step("the heartbeat is refused", change(s, request=dict(kind=NOTHING)),
+               [s.connection.open, request.kind == HEARTBEAT])
     yield Step("the confirmation is refused",
                change(s, request=dict(kind=NOTHING), lease=rules.not_confirmed(s.lease)), [s.connection.open, unconfirmed.some])
 
@@ -298,6 +301,10 @@ def excluded_events(s, i, world):
         "X's wall clock is set forward": (change(s, x=dict(clock=s.x.clock - i.length)), [s.x.leads, i.length >= 0]),
         "a member's absolute time of expiry reaches X": (moved, running + [i.length >= 0]),
         "a stranger takes the session over, with T/2": (moved, running + [i.length >= world.touch / 2]),
+        # F is an observer, and the member that it follows hands its touches on with an answer to a later ping.
+        "F's touches reach the ObserverMaster":
+            (change(s, connection=dict(arrived=i.a)),
+             [s.connection.open, s.connection.arrived < i.a, i.a <= s.connection.swapped]),
         "a member that grants 2T/3 takes a handshake, and its answer is lost":
             (moved, running + [Not(s.connection.open), i.length >= world.touch * 2 / 3]),
     }

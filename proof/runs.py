@@ -29,6 +29,7 @@ TOLD = {
     "L pings F": "ping",
     "F answers a ping": "F answers it",
     "F's touches reach L": "touches at L",
+    "F's touches reach the ObserverMaster": "touches at the ObserverMaster",
 }
 
 

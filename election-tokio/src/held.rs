@@ -36,7 +36,7 @@ impl<R: Copy + Send + Sync + fmt::Debug + 'static> Held<R> {
 
     /// Returns whether it is held. It reads the clock first, and takes no lock.
     pub(crate) fn is_valid(&self) -> bool {
-        self.client.shared().holds_lease() && self.tenure.lost().is_none()
+        self.client.shared().covers(|| self.tenure.lost().is_some())
     }
 
     /// Returns the lease deadline, on tokio's clock; `None` if it has passed, or the holding is

@@ -7,6 +7,7 @@
 mod calls;
 mod dispatch;
 mod host;
+mod lease_cell;
 mod seat;
 mod servers;
 mod shared;
@@ -39,6 +40,11 @@ use crate::broadcast::Sender;
 use crate::error::SharedError;
 use crate::state::ConnectionState;
 use crate::telemetry::{ConnectionObserver, Entry, Journal, Outage, RepeatLimit};
+
+/// By this name `tests/threads.rs` gives the cell others.
+mod atomics {
+    pub(crate) use core::sync::atomic::{AtomicU64, Ordering};
+}
 
 pub(crate) struct Hub {
     pub(crate) host: Host,

@@ -1,7 +1,6 @@
 //! The hub behind a lock, shared by the driver task and the handles. The lock is held for a few
 //! steps of the state machines and never across an await.
 
-use core::sync::atomic::{AtomicU64, Ordering};
 use core::task::Waker;
 use core::time::Duration;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,7 +9,8 @@ use election_session::Settings;
 use tracing::Span;
 use zk_session::{Instant, SubmitError};
 
-use super::{Change, Host, Hub, Servers, Unlocked, Vitals};
+use super::lease_cell::LeaseCell;
+use super::{Change, Hub, Servers, Unlocked, Vitals};
 use crate::clock::Clock;
 use crate::path::Chroot;
 use crate::telemetry::client_span;
@@ -23,9 +23,7 @@ pub(crate) struct Shared {
     pub(crate) span: Span,
     /// The longest frame to read, in bytes.
     pub(crate) max_reply: usize,
-    /// The lease deadline in microseconds after the clock's origin; 0 if there is none. It is a
-    /// copy, so that reading it takes no lock.
-    lease: AtomicU64,
+    lease: LeaseCell,
     pub(crate) vitals: Arc<Vitals>,
     hub: Mutex<Hub>,
 }
@@ -43,7 +41,7 @@ impl Shared {
     ) -> Result<Self, SubmitError> {
         let hub = Hub::new(settings, servers, clock.now())?;
         let vitals = Arc::clone(hub.vitals());
-        let (lease, hub) = (AtomicU64::new(0), Mutex::new(hub));
+        let (lease, hub) = (LeaseCell::new(), Mutex::new(hub));
         let span = client_span(chroot.as_str());
         Ok(Self { clock, chroot, span, max_reply, lease, vitals, hub })
     }
@@ -134,7 +132,7 @@ impl Shared {
 
     fn hand_out(&self, hub: &mut Hub, now: Instant) {
         hub.dispatch(now);
-        self.lease.store(lease_micros(&hub.host), Ordering::Release);
+        self.lease.copy(hub.host.lease_deadline());
     }
 
     /// Notes that the driver is dropped: no reply will come any more.
@@ -158,10 +156,7 @@ impl Shared {
 
     /// Returns until when no server can have expired the session, less the margin.
     pub(crate) fn lease_deadline(&self) -> Option<Instant> {
-        match self.lease.load(Ordering::Acquire) {
-            0 => None,
-            micros => Some(Instant::since_origin(Duration::from_micros(micros))),
-        }
+        self.lease.deadline()
     }
 
     /// Returns the rest of the lease, if there is one; zero if its deadline has passed.
@@ -175,22 +170,20 @@ impl Shared {
     pub(crate) fn holds_lease(&self) -> bool {
         self.clock.notice_sleep();
         let now = self.clock.now();
-        self.lease_deadline().is_some_and(|deadline| now < deadline)
+        self.lease.lasts_at(now)
+    }
+
+    /// Returns whether a holding is valid. It reads the clock before anything else.
+    pub(crate) fn covers(&self, is_lost: impl FnOnce() -> bool) -> bool {
+        self.clock.notice_sleep();
+        let now = self.clock.now();
+        self.lease.covers(now, is_lost)
     }
 
     /// Lets the session notice that its lease has lapsed, without waiting for the driver.
     pub(crate) fn check_lease(&self) {
         self.with(|hub, now| hub.host.handle_timeout(now));
     }
-}
-
-/// Rounds down: the copy never promises more than the session.
-fn lease_micros(host: &Host) -> u64 {
-    let Some(deadline) = host.lease_deadline().map(Instant::elapsed) else {
-        return 0;
-    };
-    let micros = u64::from(deadline.subsec_micros());
-    deadline.as_secs().saturating_mul(1_000_000).saturating_add(micros)
 }
 
 #[cfg(test)]

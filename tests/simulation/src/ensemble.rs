@@ -24,7 +24,7 @@
 //!   leaves them unanswered.
 //!
 //! Further behaviour that a test can cause: [`Member::set_expiry_pace`], [`Member::set_throttling`],
-//! [`Member::set_touch_loss`], [`Member::set_session_timeouts`], [`Member::set_read_only_mode`].
+//! [`Member::set_touch_loss`], [`Member::lose_next_touch`], [`Member::set_session_timeouts`], [`Member::set_read_only_mode`].
 
 mod election;
 mod following;

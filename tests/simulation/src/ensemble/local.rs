@@ -22,6 +22,7 @@ pub(super) struct Local {
     pub(super) replica: Replica,
     pub(super) random: fastrand::Rng,
     pub(super) touch_loss: TouchLoss,
+    pub(super) loses_next_touch: bool,
     pub(super) read_only_mode: ReadOnlyMode,
     /// The moment at which a client was last heard.
     pub(super) heard_at: Instant,
@@ -46,6 +47,7 @@ impl Local {
                 ServerMode::NotServing,
             ),
             touch_loss: TouchLoss::default(),
+            loses_next_touch: false,
             read_only_mode: ReadOnlyMode::default(),
             heard_at: Instant::ORIGIN,
             lost_at: None,

@@ -90,6 +90,12 @@ impl Member {
         self.local.touch_loss = loss;
     }
 
+    /// Loses the touch of the request that it receives next: the request comes at the moment in
+    /// which a swap has just taken the table away, and enters its touch there.
+    pub const fn lose_next_touch(&mut self) {
+        self.local.loses_next_touch = true;
+    }
+
     /// Whether the member serves reads from now on when it has had no leader for a tick, to clients
     /// that will do with that (`readonlymode.enabled`); also after a restart.
     pub const fn set_read_only_mode(&mut self, mode: ReadOnlyMode) {
@@ -133,6 +139,9 @@ impl Member {
     pub fn receive(&mut self, now: Instant, connection: ConnectionId, bytes: &[u8]) {
         self.local.heard_at = now;
         self.local.replica.receive(connection, bytes);
+        if core::mem::take(&mut self.local.loses_next_touch) {
+            self.local.replica.lose_last_touch();
+        }
         self.role.settle(&mut self.local, now);
     }
 

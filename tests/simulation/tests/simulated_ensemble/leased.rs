@@ -5,6 +5,7 @@ use core::time::Duration;
 use std::collections::VecDeque;
 
 use bytes::BytesMut;
+use zk_jute::OpCode;
 use zk_session::{Config, Instant, LeaseUpkeep, Session, TransportCommand};
 use zk_simulation::ensemble::MemberId;
 
@@ -26,7 +27,13 @@ pub(crate) struct Leased {
 #[derive(Default)]
 struct Way {
     delay: Duration,
-    in_flight: VecDeque<(Duration, BytesMut)>,
+    in_flight: VecDeque<Sent>,
+}
+
+struct Sent {
+    at: Duration,
+    arrives_at: Duration,
+    bytes: BytesMut,
 }
 
 impl Leased {
@@ -53,9 +60,12 @@ impl Leased {
         let mut config = Config::new(NonZeroUsize::MIN);
         config.session_timeout = TIMEOUT;
         set(&mut config);
+        let (grade, pace, timeout) = (config.grade, config.pace, config.session_timeout);
+        network.note_run(format_args!("run {grade:?} {pace:?} {}", timeout.as_micros()));
         let now = Instant::since_origin(network.now());
         let mut session = Session::new(config, seed, now);
         session.handle_timeout(now);
+        assert!(matches!(session.poll_transport(), Some(TransportCommand::Connect(_))));
         let transport = network.transport(member);
         session.handle_opened(now);
         let mut leased = Self { session, transport, up: Way::default(), down: Way::default() };
@@ -74,12 +84,17 @@ impl Leased {
     pub(crate) fn connect_to(&mut self, network: &mut Network, member: MemberId) {
         network.disconnect(self.transport);
         (self.up, self.down) = (Way::default(), Way::default());
+        network.note(format_args!("breaks"));
         self.session.handle_closed(Instant::since_origin(network.now()));
         while !matches!(self.session.poll_transport(), Some(TransportCommand::Connect(_))) {
-            let due = self.session.poll_timeout().expect("it wants to connect");
+            // Unless it takes the session for expired.
+            let Some(due) = self.session.poll_timeout() else {
+                return assert!(self.session.ended().is_some());
+            };
             let wait = whole_micros(due.elapsed()).saturating_sub(network.now());
             network.pass(wait);
             self.session.handle_timeout(Instant::since_origin(network.now()));
+            network.note(format_args!("clock {}", self.proof()));
         }
         self.transport = network.transport(member);
         self.session.handle_opened(Instant::since_origin(network.now()));
@@ -124,15 +139,18 @@ impl Leased {
 
     fn take_in(&mut self, network: &mut Network) {
         let now = Instant::since_origin(network.now());
-        if let Some(bytes) = self.up.arrived(network.now()) {
-            network.receive(self.transport, &bytes);
+        if let Some(sent) = self.up.arrived(network.now()) {
+            self.reach(network, &sent, "");
         }
-        if let Some(mut bytes) = self.down.arrived(network.now()) {
+        if let Some(Sent { mut bytes, .. }) = self.down.arrived(network.now()) {
+            let frames = frames(&bytes);
             self.session.handle_bytes(now, &mut bytes, usize::MAX);
             assert!(bytes.is_empty(), "whole frames");
+            self.note_answers(network, &frames);
         }
         if self.session.poll_timeout().is_some_and(|due| due <= now) {
             self.session.handle_timeout(now);
+            network.note(format_args!("clock {}", self.proof()));
         }
         while self.session.poll_event().is_some() {}
     }
@@ -146,21 +164,118 @@ impl Leased {
     }
 }
 
+/// The trace of what it sends and gets.
+impl Leased {
+    /// Lets what is on its way up arrive now, and its touch be lost: the server has just swapped its
+    /// table. Returns whether anything was.
+    pub(crate) fn lose_touch(&mut self, network: &mut Network) -> bool {
+        let now = network.now();
+        let Some(sent) = self.up.in_flight.pop_front() else {
+            return false;
+        };
+        let place = network[self.transport].place();
+        let Some((member, _)) = place.filter(|_| request_in(&sent.bytes).is_some()) else {
+            self.up.in_flight.push_front(sent);
+            return false;
+        };
+        network.with(member, |member, _| member.lose_next_touch());
+        self.reach(network, &Sent { arrives_at: now, ..sent }, " lost");
+        true
+    }
+
+    /// Whether the server has closed the connection, or the session has given it up.
+    pub(crate) fn is_dropped(&mut self, network: &Network) -> bool {
+        network[self.transport].is_closed() || self.session.poll_transport().is_some()
+    }
+
+    pub(crate) fn member(&self, network: &Network) -> Option<MemberId> {
+        network[self.transport].member()
+    }
+
+    fn reach(&self, network: &mut Network, sent: &Sent, touch: &str) {
+        let Some((member, _)) = network[self.transport].place() else {
+            return;
+        };
+        let request = request_in(&sent.bytes);
+        if request.is_none() && !self.session.is_connected() {
+            network.note_handshake(member, sent.at);
+        }
+        network.receive(self.transport, &sent.bytes);
+        if let Some(request) = request {
+            let micros = sent.at.as_micros();
+            network.note(format_args!("request {} {request} {micros}{touch}", member.0));
+        }
+    }
+
+    fn note_answers(&self, network: &mut Network, frames: &[Vec<u8>]) {
+        let proof = self.proof();
+        for frame in frames {
+            // A reply begins with its number, a zxid and an error; what answers a handshake with a zero.
+            let word = |at: usize| {
+                frame.get(at..at + 4).map(|word| i32::from_be_bytes(word.try_into().expect("4")))
+            };
+            match (word(0), word(12)) {
+                (Some(0), _) if self.session.is_connected() => {
+                    let member = network[self.transport].place().map_or(0, |(member, _)| member.0);
+                    network.note(format_args!("connected {member} {proof}"));
+                }
+                (Some(xid), Some(error)) if xid > 0 => {
+                    let result = if error == 0 { "success" } else { "refusal" };
+                    network.note(format_args!("answer {result} {proof}"));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Returns the deadline of the lease, in microseconds.
+    fn proof(&self) -> String {
+        self.deadline().map_or("none".to_owned(), |deadline| deadline.as_micros().to_string())
+    }
+}
+
+/// Returns the kind of the request among these frames that can prove something.
+fn request_in(bytes: &[u8]) -> Option<&'static str> {
+    frames(bytes).iter().find_map(|frame| {
+        let word = |at: usize| {
+            frame.get(at..at + 4).map(|word| i32::from_be_bytes(word.try_into().expect("4")))
+        };
+        // A handshake begins with a zero.
+        match (word(0)? > 0, word(4).map(OpCode::new)) {
+            (true, Some(OpCode::SYNC)) => Some("sync"),
+            (true, Some(OpCode::MULTI)) => Some("check"),
+            _ => None,
+        }
+    })
+}
+
+fn frames(mut bytes: &[u8]) -> Vec<Vec<u8>> {
+    let mut frames = Vec::new();
+    while let Some((length, rest)) = bytes.split_first_chunk() {
+        let (frame, rest) =
+            rest.split_at(usize::try_from(i32::from_be_bytes(*length)).expect("sound"));
+        frames.push(frame.to_vec());
+        bytes = rest;
+    }
+    frames
+}
+
 impl Way {
     fn send(&mut self, now: Duration, bytes: BytesMut) {
         if !bytes.is_empty() {
-            let last = self.in_flight.back().map_or(Duration::ZERO, |(at, _)| *at);
-            self.in_flight.push_back(((now + self.delay).max(last), bytes));
+            let last = self.in_flight.back().map_or(Duration::ZERO, |sent| sent.arrives_at);
+            let arrives_at = (now + self.delay).max(last);
+            self.in_flight.push_back(Sent { at: now, arrives_at, bytes });
         }
     }
 
     fn next(&self) -> Option<Duration> {
-        self.in_flight.front().map(|(at, _)| *at)
+        self.in_flight.front().map(|sent| sent.arrives_at)
     }
 
-    fn arrived(&mut self, now: Duration) -> Option<BytesMut> {
+    fn arrived(&mut self, now: Duration) -> Option<Sent> {
         self.next().filter(|at| *at <= now)?;
-        self.in_flight.pop_front().map(|(_, bytes)| bytes)
+        self.in_flight.pop_front()
     }
 }
 

@@ -12,5 +12,6 @@ mod leases;
 mod network;
 mod partitions;
 mod sessions;
+mod traces;
 mod tracking;
 mod wires;

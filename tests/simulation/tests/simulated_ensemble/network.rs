@@ -1,6 +1,7 @@
 //! Members, their messages to each other, and the times of arrival.
 
 mod breakage;
+mod trace;
 
 use core::ops::RangeInclusive;
 use core::time::Duration;
@@ -11,6 +12,7 @@ use zk_simulation::ensemble::{
     EnsembleConfig, Member, MemberId, MemberRole, PeerMessage, PeerOutput,
 };
 
+use self::trace::Trace;
 use crate::agreement::Agreement;
 use crate::client::{Client, ClientId};
 use crate::wires::{Content, Link, Micros, Wires};
@@ -27,6 +29,9 @@ pub(crate) struct Network {
     pub(crate) agreement: Agreement,
     /// Everything that the members said.
     pub(crate) said: Vec<(Duration, Link, PeerMessage)>,
+    trace: Option<Trace>,
+    /// The time at which the message was sent that a member is working on.
+    working_on: Micros,
 }
 
 struct Server {
@@ -108,6 +113,8 @@ impl Network {
             clients: Vec::new(),
             agreement: Agreement::from(first),
             said: Vec::new(),
+            trace: None,
+            working_on: 0,
         };
         network.ids().into_iter().for_each(|id| network.flush(id));
         network
@@ -247,7 +254,8 @@ impl Network {
         let (from, to) = link;
         match self.wires.arrive(link) {
             Some(_) if self.servers[&to].state == State::Crashed => {}
-            Some(Content::Message(message)) => {
+            Some(Content::Message(sent_at, message)) => {
+                self.arrives(link, sent_at, &message);
                 self.with(to, |member, now| member.handle_peer(now, from, message));
             }
             Some(Content::Reset) => {
@@ -262,6 +270,7 @@ impl Network {
         while let Some(output) = self.servers.get_mut(&id).and_then(|s| s.member.poll_peer()) {
             match output {
                 PeerOutput::Send { to, message } => {
+                    self.say((id, to), &message);
                     self.said.push((self.now(), (id, to), message.clone()));
                     self.wires.send(self.now, (id, to), message, &mut self.random);
                 }
@@ -270,6 +279,7 @@ impl Network {
                 }
             }
         }
+        self.look(id);
         self.serve_clients(id);
         self.agreement.observe(self.servers.values().map(|server| &server.member), id);
     }

@@ -38,7 +38,8 @@ struct Packet {
 }
 
 pub(crate) enum Content {
-    Message(PeerMessage),
+    /// With the time at which it was sent.
+    Message(Micros, PeerMessage),
     Reset,
 }
 
@@ -78,7 +79,7 @@ impl Wires {
         random: &mut fastrand::Rng,
     ) {
         let connection = self.connections.get(&link).copied().unwrap_or(0);
-        self.put(now, link, (connection, Content::Message(message)), random);
+        self.put(now, link, (connection, Content::Message(now, message)), random);
     }
 
     /// Ends the connection at the first of the link, which knows it; the second is told.
@@ -119,7 +120,7 @@ impl Wires {
         let (from, to) = link;
         let known = self.connections.entry((to, from)).or_default();
         match packet.content {
-            Content::Message(_) => {
+            Content::Message(..) => {
                 let arrives = packet.connection == *known || self.stragglers == Stragglers::Arrive;
                 arrives.then_some(packet.content)
             }
