@@ -214,7 +214,7 @@ fn a_session_in_the_place_of_an_expired_one_goes_on_with_its_backoff() {
 fn dials(servers: usize, granted: Duration) -> usize {
     let mut lab = Lab::with(servers, |_| ());
     let (mut dials, end) = (0, lab.now + Duration::from_secs(10));
-    for seed in 0.. {
+    for seed in 0_i64.. {
         while lab.session.ended().is_none() && lab.now < end {
             if let Some(TransportCommand::Connect(_)) = lab.session.poll_transport() {
                 dials += 1;
@@ -228,7 +228,7 @@ fn dials(servers: usize, granted: Duration) -> usize {
             break;
         }
         let config = Lab::config(servers);
-        let next = Session::replacing(&lab.session, config, u64::try_from(seed).unwrap(), lab.now);
+        let next = Session::replacing(&lab.session, config, seed.unsigned_abs(), lab.now);
         lab = Lab::of(next, lab.now);
     }
     dials
