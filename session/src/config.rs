@@ -92,7 +92,7 @@ pub enum ReadOnlyServers {
 pub struct Limits {
     /// The largest payload to send, in bytes: the server's `jute.maxbuffer`. The server drops the
     /// connection on a larger one, without a word (docs/protocol.md#frames). If the server's is
-    /// smaller, a session refuses what has cost it three connections in a row.
+    /// smaller, a session refuses for a while what has cost it three connections in a row.
     pub max_frame: usize,
     /// The most requests that wait for their replies.
     pub max_in_flight: usize,

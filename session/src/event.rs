@@ -265,6 +265,20 @@ pub enum ProtocolError {
         /// The request that the reply names.
         got: Xid,
     },
+    /// The server granted a session timeout within which no connection can be made, and less than
+    /// was asked for: the session would expire as fast as it is made. The next attempt goes to
+    /// another server.
+    #[error(
+        "a session timeout of {granted:?} was granted, where {asked:?} was asked for: no session \
+         can be kept for that; check minSessionTimeout, maxSessionTimeout and tickTime of the \
+         server"
+    )]
+    TimeoutTooShort {
+        /// The timeout that the server granted.
+        granted: Duration,
+        /// The timeout that the session asked for.
+        asked: Duration,
+    },
     /// The server refused to set watches again.
     #[error("watches were not set again: {0}")]
     WatchesRefused(ErrorCode),

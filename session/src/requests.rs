@@ -94,7 +94,7 @@ impl<R> Requests<R> {
             purpose => {
                 let limit = match purpose {
                     Purpose::Caller(_) | Purpose::Watching(..) => {
-                        self.limits.max_frame.min(self.server_limit.get())
+                        self.limits.max_frame.min(self.server_limit.at(now))
                     }
                     _ => self.limits.max_frame,
                 };

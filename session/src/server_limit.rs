@@ -5,8 +5,11 @@
 //! cost one connection after another, and with the connections whatever else the client holds.
 
 use alloc::boxed::Box;
+use core::time::Duration;
 
 use zk_jute::Xid;
+
+use crate::time::Instant;
 
 /// A shorter request is not suspected: no server could be run with a limit below that.
 const TAKEN_BY_ALL: usize = 4 * 1024;
@@ -14,6 +17,13 @@ const TAKEN_BY_ALL: usize = 4 * 1024;
 /// The connections in a row that have to end with a long request unanswered. One may end so by
 /// chance.
 const ENOUGH: u8 = 3;
+
+/// How long a long request is refused before it is tried once more, on a connection that lives: its
+/// losses may have been chance.
+const FIRST_PAUSE: Duration = Duration::from_secs(60);
+
+/// Each further pause is twice as long, up to this.
+const LONGEST_PAUSE: Duration = Duration::from_secs(3600);
 
 /// The knowledge of the servers' limit. Most sessions never send a long request, and hold nothing
 /// for it.
@@ -30,6 +40,10 @@ struct Known {
     suspected: usize,
     /// The connections in a row that have ended so.
     losses: u8,
+    /// How long the next suspicion lasts, or the present one.
+    pause: Duration,
+    /// When the present suspicion ends, from the first request on that is refused for it.
+    ends_at: Option<Instant>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -46,8 +60,15 @@ pub(crate) enum EndedBy {
 }
 
 impl ServerLimit {
-    /// Returns the length above which no request is sent.
-    pub(crate) fn get(&self) -> usize {
+    /// Returns the length above which no request is sent at this moment. A suspicion ends: a longer
+    /// request is then tried, and if it costs its connection, too, the next suspicion lasts longer.
+    #[inline]
+    pub(crate) fn at(&mut self, now: Instant) -> usize {
+        self.0.as_mut().map_or(usize::MAX, |known| known.at(now))
+    }
+
+    /// Returns the length above which requests have cost their connections.
+    fn get(&self) -> usize {
         match &self.0 {
             Some(known) if known.losses >= ENOUGH => known.suspected - 1,
             Some(_) | None => usize::MAX,
@@ -78,11 +99,31 @@ impl ServerLimit {
 
 impl Default for Known {
     fn default() -> Self {
-        Self { longest: None, taken: TAKEN_BY_ALL, suspected: usize::MAX, losses: 0 }
+        Self {
+            longest: None,
+            taken: TAKEN_BY_ALL,
+            suspected: usize::MAX,
+            losses: 0,
+            pause: FIRST_PAUSE,
+            ends_at: None,
+        }
     }
 }
 
 impl Known {
+    fn at(&mut self, now: Instant) -> usize {
+        if self.losses < ENOUGH {
+            return usize::MAX;
+        }
+        let ends_at = *self.ends_at.get_or_insert(now + self.pause);
+        if now < ends_at {
+            return self.suspected - 1;
+        }
+        (self.losses, self.ends_at) = (ENOUGH - 1, None);
+        self.pause = (self.pause * 2).min(LONGEST_PAUSE);
+        usize::MAX
+    }
+
     fn sent(&mut self, request: LongRequest) {
         if request.length > self.taken
             && self.longest.is_none_or(|longest| longest.length < request.length)
@@ -92,6 +133,7 @@ impl Known {
     }
 
     fn connection_ended(&mut self, by: EndedBy, is_unanswered: impl Fn(Xid) -> bool) {
+        self.ends_at = None;
         match self.longest.take() {
             Some(LongRequest { xid, length }) if is_unanswered(xid) => match by {
                 EndedBy::Server => {
@@ -105,7 +147,7 @@ impl Known {
             None => {}
         }
         if self.losses < ENOUGH || self.suspected <= self.taken {
-            (self.suspected, self.losses) = (usize::MAX, 0);
+            (self.suspected, self.losses, self.pause) = (usize::MAX, 0, FIRST_PAUSE);
         } else {
             // The next server may take more: a long request may be tried once.
             self.losses = ENOUGH - 1;
@@ -156,6 +198,26 @@ mod tests {
             limit.connection_ended(EndedBy::Session, |_| true);
         }
         assert_eq!(limit.get(), usize::MAX);
+    }
+
+    /// On a connection that lives: the losses may have been chance.
+    #[test]
+    fn a_suspicion_ends_after_a_minute_and_the_next_one_after_two() {
+        let after = |seconds| Instant::since_origin(Duration::from_secs(seconds));
+        let mut limit = ServerLimit::default();
+        (0..3).for_each(|_| lose(&mut limit, LONG));
+        assert_eq!(limit.at(after(1000)), LONG - 1);
+        assert_eq!(limit.at(after(1059)), LONG - 1);
+        assert_eq!(limit.at(after(1060)), usize::MAX);
+        lose(&mut limit, LONG);
+        assert_eq!(limit.at(after(2000)), LONG - 1);
+        assert_eq!(limit.at(after(2119)), LONG - 1);
+        assert_eq!(limit.at(after(2120)), usize::MAX);
+        limit.sent(Xid::new(1), LONG);
+        limit.connection_ended(EndedBy::Server, |_| false);
+        (0..3).for_each(|_| lose(&mut limit, LONG + 1));
+        assert_eq!(limit.at(after(3000)), LONG);
+        assert_eq!(limit.at(after(3060)), usize::MAX, "it was answered since");
     }
 
     /// The next server may take more.

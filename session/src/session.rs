@@ -42,6 +42,7 @@ pub struct Session<R, W> {
     servers: Servers,
     /// Attempts to connect since a server last answered in a session that it had accepted.
     attempts: u32,
+    began: Instant,
     state: State,
     identity: Identity,
     lease: Lease,
@@ -72,12 +73,17 @@ impl<R, W: Clone> Session<R, W> {
     }
 
     /// Creates a session in place of one that has expired. The first attempt to connect begins at
-    /// once. The waits after it continue those of `expired`, because a server can let one session
-    /// after another expire.
+    /// once if that one lived for [`Backoff::cap`](crate::Backoff::cap) at least; otherwise after
+    /// the next wait. The waits continue those of `expired`, because a server can let one session
+    /// after another expire, or grant timeouts that nothing can keep.
     pub fn replacing(expired: &Self, config: Config, seed: u64, now: Instant) -> Self {
         let mut session = Self::new(config, seed, now);
-        session.attempts = expired.round().saturating_mul(session.servers.count().get());
+        session.attempts = expired.attempts_among(session.servers.count());
         session.requests.inherit(&expired.requests);
+        if now.saturating_since(expired.began) < session.config.backoff.cap {
+            let until = now + session.next_delay();
+            session.state = State::Waiting { until };
+        }
         session
     }
 
@@ -87,6 +93,7 @@ impl<R, W: Clone> Session<R, W> {
             servers: Servers::new(config.servers, &mut rng),
             rng,
             attempts: 0,
+            began: now,
             state: State::Waiting { until: now },
             identity,
             lease: Lease::new(config.grade, config.margin, config.pace),

@@ -3,10 +3,10 @@
 use core::task::Waker;
 use std::sync::Arc;
 
-use election_core::{Command, Event, Nominee, Notice, Phase, Recipe as _, Token};
+use election_core::{Cause, Command, Event, Nominee, Notice, Phase, Recipe as _, Token};
 use election_session::{Grant, GrantChange, RecipeEnd, Step, View};
 use zk_jute::{SessionId, Zxid};
-use zk_session::LeaseOutlook;
+use zk_session::{Instant, LeaseOutlook};
 
 use super::course::{Course, DelayToTell};
 use super::facts::Facts;
@@ -25,8 +25,8 @@ pub(super) struct NomineeFace {
     status: Sender<Status>,
     course: Course,
     numbers: Numbers,
-    /// Limits the lines about a leader's connection that comes and goes. Most nominees have no such
-    /// lines.
+    /// Limits the lines about a leader's connection that comes and goes, and about leaderships that a
+    /// server ends one after another. Most nominees have no such lines.
     doubts: Option<Box<RepeatLimit>>,
 }
 
@@ -100,6 +100,32 @@ impl NomineeFace {
         Some(InElection::FewNumbersLeft(remaining))
     }
 
+    fn tell_of_grant(
+        &mut self,
+        nominee: &Nominee,
+        (at, now): ((Option<SessionId>, Zxid), Instant),
+        grant: Option<GrantChange>,
+        unlocked: &mut Unlocked,
+    ) {
+        match grant {
+            Some(GrantChange::Announced { token, .. }) => {
+                let entry = self.entry(nominee, at, InElection::Elected(token));
+                match &mut self.doubts {
+                    Some(doubts) => drop(doubts.note(now, entry, &mut unlocked.journal)),
+                    None => unlocked.journal.note(entry),
+                }
+                self.elected(nominee, token);
+            }
+            Some(GrantChange::AwaitsLease(
+                outlook @ (LeaseOutlook::RoundTripTooLong { .. } | LeaseOutlook::NoLease { .. }),
+            )) => {
+                let what = InElection::LeaseOutOfReach(outlook);
+                unlocked.journal.note(self.entry(nominee, at, what));
+            }
+            Some(GrantChange::AwaitsLease(_) | GrantChange::Ended { .. }) | None => {}
+        }
+    }
+
     fn show(&self, status: Status, wakers: &mut Vec<Waker>) {
         let before = self.status.read(Clone::clone);
         self.status.show(status.after(&before), wakers);
@@ -153,10 +179,14 @@ impl Face for NomineeFace {
             self.follow_suspension(nominee, notice, view, unlocked);
             let entry = self.entry(nominee, at, InElection::Noticed(notice));
             match notice {
+                // The caller's own doing.
+                Notice::Lost(Cause::SteppedDown) => unlocked.journal.note(entry),
                 Notice::Suspended
                 | Notice::Resumed(_)
                 | Notice::Obstructed(_)
-                | Notice::ForeignChild => {
+                | Notice::ForeignChild
+                | Notice::Lost(_)
+                | Notice::CandidateLost(_) => {
                     let doubts = self.doubts.get_or_insert_with(|| RepeatLimit::new(now).into());
                     doubts.note(now, entry, &mut unlocked.journal);
                 }
@@ -168,21 +198,10 @@ impl Face for NomineeFace {
             doubts.is_over(now)
         });
         let delay = self.course.delays(view.delay_until);
-        let mut tell = |what| unlocked.journal.note(self.entry(nominee, at, what));
-        match step.grant {
-            Some(GrantChange::Announced { token, .. }) => {
-                tell(InElection::Elected(token));
-                self.elected(nominee, token);
-            }
-            Some(GrantChange::AwaitsLease(
-                outlook @ (LeaseOutlook::RoundTripTooLong { .. } | LeaseOutlook::NoLease { .. }),
-            )) => {
-                tell(InElection::LeaseOutOfReach(outlook));
-            }
-            Some(GrantChange::AwaitsLease(_) | GrantChange::Ended { .. }) | None => {}
-        }
+        self.tell_of_grant(nominee, (at, now), step.grant, unlocked);
         if delay == DelayToTell::Begun {
-            tell(InElection::AwaitingLockDelay);
+            let what = InElection::AwaitingLockDelay;
+            unlocked.journal.note(self.entry(nominee, at, what));
         }
         if let Some(reason) = step.lost_reason() {
             self.end_tenure(reason, unlocked);

@@ -66,6 +66,23 @@ async fn a_link_that_is_too_slow_is_warned_of_once() {
     }
 }
 
+/// A server that ends one session after another has a leader say so now and then, and not each time.
+#[tokio::test(start_paused = true)]
+async fn leaderships_that_end_one_after_another_are_told_at_a_pace() {
+    let (journal, _guard) = Journal::begin();
+    let server = Server::new();
+    let client = server.client().await;
+    let mut nomination = client.election(ELECTION).nominate().unwrap();
+    for _ in 0..100 {
+        let leadership = nomination.elected().await.unwrap();
+        server.expire();
+        server.cut();
+        leadership.lost().await;
+    }
+    let told = journal.of("event leadership lost").len() + journal.of("event elected").len();
+    assert!((20..60).contains(&told), "{told} lines");
+}
+
 /// A server that lets no connection last has a client say so now and then, and not each time.
 #[tokio::test(start_paused = true)]
 async fn connections_that_come_and_go_are_told_at_a_pace_and_the_last_of_it_in_any_case() {

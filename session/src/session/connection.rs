@@ -1,6 +1,7 @@
 //! Connecting and disconnecting (docs/protocol.md#the-handshake).
 
 use alloc::collections::VecDeque;
+use core::num::NonZeroU32;
 use core::time::Duration;
 
 use zk_jute::records::{ConnectRequest, ConnectResponse, PASSWORD_LEN};
@@ -122,14 +123,27 @@ impl<R, W: Clone> Session<R, W> {
             (Some(own), false) if own != session => {
                 self.end(SessionEnd::Expired(Expiry::Replaced(session)));
             }
-            (_, false) => {
-                let accepted = self.take_grant(now, sent_at, &response);
-                match self.config.sasl {
-                    Sasl::Off => self.establish(now, accepted),
-                    Sasl::Required => self.begin_sasl(now, server, accepted),
+            (_, false) => match (self.too_short(&response), self.config.sasl) {
+                (Some(error), _) => self.connection_ended(now, ConnectionEnd::Protocol(error)),
+                (None, Sasl::Off) => {
+                    let accepted = self.take_grant(now, sent_at, &response);
+                    self.establish(now, accepted);
                 }
-            }
+                (None, Sasl::Required) => {
+                    let accepted = self.take_grant(now, sent_at, &response);
+                    self.begin_sasl(now, server, accepted);
+                }
+            },
         }
+    }
+
+    /// Returns the error of a server that grants a timeout within which no attempt to connect could
+    /// succeed, although a longer one was asked for.
+    fn too_short(&self, response: &ConnectResponse<'_>) -> Option<ProtocolError> {
+        let granted = Duration::from_millis(u64::try_from(response.timeout).unwrap_or(0));
+        let asked = self.config.session_timeout;
+        (granted < asked.min(SHORTEST_ATTEMPT))
+            .then_some(ProtocolError::TimeoutTooShort { granted, asked })
     }
 
     fn take_grant(
@@ -335,7 +349,7 @@ impl<R, W: Clone> Session<R, W> {
 
     /// Returns the next wait. A round of all servers shares one step of the backoff, so the loss of
     /// one server costs no more than a first short wait.
-    fn next_delay(&mut self) -> Duration {
+    pub(super) fn next_delay(&mut self) -> Duration {
         let round = self.round();
         self.attempts = self.attempts.saturating_add(1);
         self.config.backoff.delay(round, &mut self.rng)
@@ -345,6 +359,14 @@ impl<R, W: Clone> Session<R, W> {
     /// backoff.
     pub(super) fn round(&self) -> u32 {
         self.attempts / self.servers.count()
+    }
+
+    /// Returns the attempts that are as many rounds of so many servers. What is left of a round
+    /// counts as in proportion, and no attempt is lost by it.
+    pub(super) fn attempts_among(&self, servers: NonZeroU32) -> u32 {
+        let (now, then) = (u64::from(servers.get()), u64::from(self.servers.count().get()));
+        let attempts = (u64::from(self.attempts) * now).div_ceil(then);
+        u32::try_from(attempts).unwrap_or(u32::MAX)
     }
 
     /// Returns whether the session has ended, or is about to.

@@ -209,6 +209,66 @@ fn a_session_in_the_place_of_an_expired_one_goes_on_with_its_backoff() {
     assert!(took > Duration::from_secs(60), "200 sessions within {took:?}");
 }
 
+/// Returns how often a client dials within ten seconds if every server makes a session with this
+/// timeout, and then says nothing.
+fn dials(servers: usize, granted: Duration) -> usize {
+    let mut lab = Lab::with(servers, |_| ());
+    let (mut dials, end) = (0, lab.now + Duration::from_secs(10));
+    for seed in 0_i64.. {
+        while lab.session.ended().is_none() && lab.now < end {
+            if let Some(TransportCommand::Connect(_)) = lab.session.poll_transport() {
+                dials += 1;
+                lab.session.handle_opened(lab.now);
+                lab.accept_as(zk_jute::SessionId::new(seed + 1), granted);
+            }
+            lab.pass(1);
+            lab.events();
+        }
+        if end <= lab.now {
+            break;
+        }
+        let config = Lab::config(servers);
+        let next = Session::replacing(&lab.session, config, seed.unsigned_abs(), lab.now);
+        lab = Lab::of(next, lab.now);
+    }
+    dials
+}
+
+/// However short the sessions are that servers grant, and whichever side notices their end.
+#[test]
+fn a_session_that_did_not_live_charges_the_backoff() {
+    for servers in [1, 3, 5] {
+        for millis in [1, 10, 50, 99, 100, 150, 300, 700, 1000] {
+            let dials = dials(servers, Duration::from_millis(millis));
+            assert!(dials <= 60, "{dials} dials of {servers} servers that grant {millis} ms");
+        }
+    }
+}
+
+/// A timeout that is granted far below what was asked for, and that no connection can keep, is refused.
+#[test]
+fn an_absurd_timeout_is_refused() {
+    let mut lab = Lab::new();
+    lab.open();
+    lab.accept_as(zk_jute::SessionId::new(7), Duration::from_millis(99));
+    let (granted, asked) = (Duration::from_millis(99), crate::lab::TIMEOUT);
+    let error = zk_session::ProtocolError::TimeoutTooShort { granted, asked };
+    let events = lab.events();
+    assert!(
+        matches!(events[..], [Event::ConnectFailed { end: ConnectionEnd::Protocol(found), .. }]
+            if found == error),
+        "{events:?}"
+    );
+    assert_eq!(lab.session.id(), None, "the session is not taken");
+    lab.open();
+    lab.accept_as(zk_jute::SessionId::new(8), Duration::from_millis(100));
+    assert!(lab.session.is_connected());
+    let mut lab = Lab::with(1, |config| config.session_timeout = Duration::from_millis(40));
+    lab.open();
+    lab.accept_as(zk_jute::SessionId::new(9), Duration::from_millis(40));
+    assert!(lab.session.is_connected(), "it was asked for");
+}
+
 /// Returns the longest of many waits after an attempt that goes so once the transport is open.
 fn longest_wait(lab: &mut Lab, mut goes: impl FnMut(&mut Lab)) -> Duration {
     let mut longest = Duration::ZERO;

@@ -250,7 +250,10 @@ impl Client {
         let Some((&key, running)) = found else {
             return;
         };
-        if let Some((Standing::Taker(claimant), _)) = self.host.recipe_mut(key) {
+        // A claim that is being finished is not given back: its user goes for another reason.
+        if let Some((Standing::Taker(claimant), _)) = self.host.recipe_mut(key)
+            && running.verdict != Verdict::Done
+        {
             claimant.verdict = verdict;
             running.verdict = verdict;
         }
