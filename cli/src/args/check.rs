@@ -49,7 +49,7 @@ pub(crate) struct CheckArgs {
     /// How long each step may take.
     #[arg(long, value_name = "TIME", default_value = "5s")]
     pub(crate) timeout: humantime::Duration,
-    /// The port of the servers' AdminServer (`admin.serverPort`, 8080 by default), to ask whether they force to
+    /// The port of the servers' `AdminServer` (`admin.serverPort`, 8080 by default), to ask whether they force to
     /// their disks what they acknowledge (`forceSync`). Not asked without this.
     #[arg(long, value_name = "PORT")]
     pub(crate) admin_port: Option<u16>,

@@ -36,7 +36,7 @@ enum GradeName {
     /// Any server answers: the cheapest; may be wrong while that server is cut off. Right for a
     /// single server.
     Contact,
-    /// No proof: two machines may hold it at once. For ClickHouse Keeper and RaftKeeper, where
+    /// No proof: two machines may hold it at once. For `ClickHouse` Keeper and `RaftKeeper`, where
     /// nothing better can be had: guard each write by the token.
     Advisory,
 }

@@ -52,12 +52,12 @@ pub(crate) enum Like {
     /// Apache ZooKeeper.
     #[default]
     Zookeeper,
-    /// ClickHouse Keeper since 25.12.
+    /// `ClickHouse` Keeper since 25.12.
     Keeper,
-    /// ClickHouse Keeper before 25.12: no `create2`, and no watches that stay.
+    /// `ClickHouse` Keeper before 25.12: no `create2`, and no watches that stay.
     #[value(name = "keeper-before-25.12")]
     KeeperBefore2512,
-    /// RaftKeeper.
+    /// `RaftKeeper`.
     Raftkeeper,
 }
 

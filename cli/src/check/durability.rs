@@ -30,7 +30,7 @@ pub(super) fn of_release(version: &str) -> Option<Finding> {
     ))
 }
 
-/// Asks the server's AdminServer whether it forces what it acknowledges to the disk.
+/// Asks the server's `AdminServer` whether it forces what it acknowledges to the disk.
 pub(super) async fn of_disk(host: &str, port: u16, bound: Duration) -> Finding {
     match timeout(bound, system_properties(host, port)).await {
         Ok(Ok(answer)) => of_properties(&answer),

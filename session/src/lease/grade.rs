@@ -51,12 +51,9 @@ pub enum LeaseGrade {
     /// Holds under every failure of the ensemble and its network.
     #[default]
     Quorum,
-    /// No lease. What would be one is advisory: it counts as under [`Contact`](Self::Contact), on a server
-    /// of any [family](crate::ServerFamily), and ends with the connection.
-    ///
-    /// It holds under nothing: another client may hold the same at the same time. It is for servers on
-    /// which no lease holds, with tokens and transactions for every write. The conditions above are of no
-    /// use to it.
+    /// No lease: it counts as under [`Contact`](Self::Contact), on servers of any
+    /// [family](crate::ServerFamily), and ends with the connection. It promises nothing, so guard each
+    /// write by the token or in a transaction.
     Advisory,
 }
 
