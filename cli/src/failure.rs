@@ -123,6 +123,8 @@ impl Failure {
             _ if matches!(self.session_end(), Some(SessionEnd::Expired(_))) => Exit::InDoubt,
             _ if self.session_end().is_some() => Exit::Internal,
             Self::Internal(_) => Exit::Internal,
+            // With --once, before COMMAND ran.
+            Self::Nomination(EndReason::Lost(_)) => Exit::InDoubt,
             Self::Counter(CounterError::Failed(CounterFailure::Overflow(_))) => Exit::Usage,
             Self::Nomination(_)
             | Self::Lock(LockError::Failed(_))

@@ -18,9 +18,19 @@ pub(crate) fn keep_out_of_core_dumps() {
 
 /// Warns of a password file that any user of the machine may change.
 pub(crate) fn check_password_file(path: &Path, metadata: &Metadata) {
+    check_file("password file", path, metadata);
+}
+
+/// Warns of a configuration file that any user of the machine may change: it says which servers to
+/// trust, and by which files.
+pub(crate) fn check_configuration_file(path: &Path, metadata: &Metadata) {
+    check_file("configuration file", path, metadata);
+}
+
+fn check_file(kind: &str, path: &Path, metadata: &Metadata) {
     if metadata.is_file() && metadata.mode() & 0o002 != 0 {
         console::warn(format_args!(
-            "every user of this machine may write the password file {}: `chmod o-w` it",
+            "every user of this machine may write the {kind} {}: `chmod o-w` it",
             path.display()
         ));
     }

@@ -1,7 +1,7 @@
 //! The command line of `zkelect run`.
 
 use clap::{Args, ValueEnum};
-use election_tokio::{Client, ClientBuilder, Election, OnExpiry};
+use election_tokio::{Client, ClientBuilder, Election, OnExpiry, OnLoss};
 
 use super::exit_codes::EXIT_CODES;
 use super::{AclArgs, CommandArgs, ElectionFormat, LeaseArgs, ListenAddress, ReadyFd, ServersArgs};
@@ -133,11 +133,14 @@ impl RunArgs {
     pub(crate) fn in_election(&self, client: &Client) -> Election {
         let ElectionFormat(name) = self.format;
         let data = self.command.data(self.command.id());
+        // With --once no COMMAND starts any more after a loss.
+        let on_loss = if self.once { OnLoss::StandUntilElected } else { OnLoss::StandAgain };
         client
             .election(&self.election)
             .format(name.format())
             .acls(self.acl.acls())
             .data(data)
+            .on_loss(on_loss)
             .lock_delay(*self.lock_delay)
     }
 }

@@ -1,7 +1,9 @@
 //! `zkelect queue take`.
 
-use std::io::{self, Write as _};
+use core::fmt::Write as _;
+use std::io::{self, IsTerminal as _, Write as _};
 
+use election_tokio::error::Escaped;
 use election_tokio::{ConnectionState, Queue, QueueItem, TakeError};
 use serde::Serialize;
 use tokio::time::{Instant, sleep_until};
@@ -114,7 +116,8 @@ struct Line {
     data: Data,
 }
 
-/// Prints an item as it was put, or as JSON. This also fails if the reader of the output has gone.
+/// Prints an item as it was put, or as JSON; on a terminal, with what that would act upon shown as
+/// `\u{…}`. This also fails if the reader of the output has gone.
 pub(super) fn print(item: &QueueItem, json: bool) -> io::Result<()> {
     let text;
     let bytes = if json {
@@ -124,9 +127,42 @@ pub(super) fn print(item: &QueueItem, json: bool) -> io::Result<()> {
         let json = serde_json::to_string(&line).unwrap_or_default();
         text = format!("{}\n", console::for_terminal(&json));
         text.as_bytes()
+    } else if io::stdout().is_terminal() {
+        text = for_eyes(&item.data);
+        text.as_bytes()
     } else {
         &item.data
     };
     let mut stdout = io::stdout().lock();
     stdout.write_all(bytes).and_then(|()| stdout.flush())
+}
+
+/// Shows data that another client wrote: lines and tabs stay, other bytes that a terminal would act
+/// upon or hide, or that are not UTF-8, become visible.
+fn for_eyes(data: &[u8]) -> String {
+    let mut text = String::with_capacity(data.len());
+    for chunk in data.utf8_chunks() {
+        for c in chunk.valid().chars() {
+            // Writing to a `String` cannot fail.
+            let _ = match c {
+                '\n' | '\t' => text.write_char(c),
+                c => write!(text, "{}", Escaped(c)),
+            };
+        }
+        for byte in chunk.invalid() {
+            let _ = write!(text, "\\x{byte:02x}");
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_terminal_is_shown_what_it_would_act_upon() {
+        let data = b"a\tb\n\x1b]0;t\x07\xffz\xe2\x80\xae\r\n";
+        assert_eq!(for_eyes(data), "a\tb\n\\u{1b}]0;t\\u{7}\\xffz\\u{202e}\\u{d}\n");
+    }
 }

@@ -1,6 +1,7 @@
 //! Options from a configuration file.
 
-use std::fs;
+use std::fs::File;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use clap::Command;
@@ -8,6 +9,8 @@ use toml::{Table, Value};
 
 use super::error::SettingsError;
 use super::place::{misfit, options};
+#[cfg(target_os = "linux")]
+use crate::secrets;
 
 /// A configuration file in which each key is an option of some subcommand.
 pub(super) struct Configured {
@@ -17,7 +20,7 @@ pub(super) struct Configured {
 
 impl Configured {
     pub(super) fn read(command: &Command, path: PathBuf) -> Result<Self, SettingsError> {
-        let text = match fs::read_to_string(&path) {
+        let text = match text_of(&path) {
             Ok(text) => text,
             Err(error) => return Err(SettingsError::Unreadable { path, error }),
         };
@@ -109,4 +112,13 @@ fn fits(command: &Command, path: &[&str], key: &str, value: &Value) -> Fit {
         }
     }
     fit
+}
+
+fn text_of(path: &Path) -> io::Result<String> {
+    let mut file = File::open(path)?;
+    #[cfg(target_os = "linux")]
+    secrets::check_configuration_file(path, &file.metadata()?);
+    let mut text = String::new();
+    file.read_to_string(&mut text)?;
+    Ok(text)
 }

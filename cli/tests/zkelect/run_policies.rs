@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use election_tokio::{Client, StepDownRequest};
+use election_tokio::{Client, StepDownRequest, Version};
 use rustix::process::Signal;
 use zk_test_kit::opcode::Opcode;
 use zk_test_kit::proxy::Directions;
@@ -198,4 +198,26 @@ fn a_lock_delay_follows_upon_a_leader_that_did_not_say_that_it_ended() {
     // The first event may be written late.
     assert!(waited + Duration::from_secs(1) > Duration::from_millis(remaining), "{waited:?}");
     assert_one_at_a_time(&third.log());
+}
+
+/// A nominee that stood again, and was elected, would lead without a COMMAND.
+#[tokio::test]
+async fn with_once_an_eviction_ends_the_nomination_before_the_command_has_ended() {
+    let (folder, servers) = (Folder::new("once-evicted"), servers("once-evicted"));
+    let script = r#"trap 'until [ -e "$LOG.go" ]; do sleep 0.02; done; exit' TERM
+        echo up >>"$LOG"; while :; do sleep 0.02; done"#;
+    let options = &["--once", "--session-timeout", "20s", "--grace", "60s"];
+    let mut run = Run::start(&folder, &Plan { servers: &servers, id: "a", options, script });
+    run.wait_for_log("up");
+    let elected = run.wait_for("elected", 1);
+    let client = Client::builder(&servers).connect().await.expect("a session");
+    let candidate = elected["candidate"].as_str().expect("a name");
+    let path = format!("{ELECTION}/{candidate}");
+    client.delete(&path, Version::ANY).await.expect("it is deleted");
+    run.wait_for("ended", 1);
+    assert_eq!(run.names(), ["elected", "lost", "ended"]);
+    let stand = client.election(ELECTION).candidates().await.expect("a list");
+    assert!(stand.is_empty(), "{stand:?}");
+    std::fs::write(folder.file("log.go"), "").expect("a file");
+    assert_eq!(run.ended().code(), Some(75), "{}", run.said());
 }

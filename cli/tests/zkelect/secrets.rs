@@ -25,6 +25,23 @@ fn a_password_file_that_every_user_may_write_gets_a_warning() {
     }
 }
 
+#[test]
+fn a_configuration_file_that_every_user_may_write_gets_a_warning() {
+    let server = Served::start("open-config", &[]);
+    let folder = Folder::new("open-config-file");
+    let file = folder.file("config.toml");
+    fs::write(&file, format!("servers = \"{}\"\n", server.address())).expect("a file");
+    let path = file.to_str().expect("UTF-8");
+    for (mode, is_told) in [(0o666, true), (0o644, false)] {
+        fs::set_permissions(&file, Permissions::from_mode(mode)).expect("it is ours");
+        let list = output(&["list", "--config", path, "--election", "/e"]);
+        let stderr = text(&list.stderr);
+        assert_eq!(list.status.code(), Some(0), "{stderr}");
+        let told = stderr.contains("every user of this machine may write the configuration file");
+        assert_eq!(told, is_told, "{mode:o}: {stderr}");
+    }
+}
+
 /// The kernel gives what it tells of a process that leaves no core dump to root.
 #[test]
 fn zkelect_leaves_no_core_dump_and_its_command_may() {

@@ -4,7 +4,8 @@ use election_tokio::{Client, CreateMode};
 use serde_json::Value;
 
 use crate::served::Served;
-use crate::support::{BEATING, Folder, Plan, Run, output, text};
+use crate::support::{BEATING, Folder, Plan, QUEUE, Run, output, output_of, text};
+use crate::watch::Terminal;
 
 /// Turns the direction of the text, hides a character, breaks the line for some terminals, and
 /// begins a sequence of eight-bit controls.
@@ -67,4 +68,18 @@ async fn long_data_is_cut_in_the_table_and_whole_in_json() {
     let json = output(&[&arguments[..], &["--json"]].concat()).stdout;
     let rows: Vec<Value> = serde_json::from_slice(&json).expect("a JSON array");
     assert_eq!(rows[1]["data"], data);
+}
+
+/// In a pipe an item stays as it was put.
+#[test]
+fn an_item_of_a_queue_is_escaped_on_a_terminal_alone() {
+    let server = Served::start("queue-terminal", &[]);
+    let line = |action| ["queue", action, "--servers", server.address(), QUEUE];
+    let data = b"one\x1b]0;title\x07\ntwo\xff";
+    assert_eq!(output_of(&line("put"), data).status.code(), Some(0));
+    assert_eq!(output(&line("peek")).stdout, data);
+    for action in ["peek", "take"] {
+        let shown = Terminal::start(&line(action), &[]).ended();
+        assert_eq!(shown, "one\\u{1b}]0;title\\u{7}\r\ntwo\\xff", "{action}");
+    }
 }

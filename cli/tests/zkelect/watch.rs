@@ -106,7 +106,7 @@ fn a_chroot_that_does_not_exist_ends_it() {
 }
 
 /// A terminal with `zkelect` on it. Dropped: killed.
-struct Terminal {
+pub(crate) struct Terminal {
     child: Option<Child>,
     shown: Arc<Mutex<Vec<u8>>>,
     /// Ends when the program has closed the terminal and all that it wrote is in `shown`.
@@ -114,7 +114,7 @@ struct Terminal {
 }
 
 impl Terminal {
-    fn start(line: &[&str], environment: &[(&str, &str)]) -> Self {
+    pub(crate) fn start(line: &[&str], environment: &[(&str, &str)]) -> Self {
         let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
         grantpt(&terminal).expect("it is ours");
         unlockpt(&terminal).expect("it is ours");
@@ -177,6 +177,14 @@ impl Terminal {
         waited.unwrap_or_else(|error| panic!("{error}\n{screen}"));
         // The one that was found: the next may be half drawn.
         screen
+    }
+
+    /// Waits for the end, and returns all that was shown.
+    pub(crate) fn ended(mut self) -> String {
+        let ended = finished(self.child.take().expect("it runs"));
+        assert_eq!(ended.status.code(), Some(0), "{ended:?}");
+        self.reader.take().expect("it reads").join().expect("no panic");
+        self.all()
     }
 
     fn end(mut self) -> String {

@@ -170,7 +170,8 @@ mod tests {
         let address = serving(Bounds { connections: 3, head, whole: EVER }).await;
         let mut half = half_open(address).await;
         let mut answer = Vec::new();
-        let _ = half.read_to_end(&mut answer).await;
+        let closed = timeout(Duration::from_secs(30), half.read_to_end(&mut answer)).await;
+        assert!(closed.is_ok(), "it is open");
         assert!(!answer.starts_with(b"HTTP/1.1 200 "), "{answer:?}");
     }
 }
