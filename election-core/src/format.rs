@@ -94,6 +94,17 @@ impl Format {
         }
     }
 
+    /// Returns whether another contender, or a later one of the same session, can get the name of an
+    /// earlier one, once the election node was deleted and made again: its numbers begin anew, and
+    /// the names have no id of a contender. There a check of a name guards no write, and only its
+    /// owner and its `czxid` tell that a znode is still the same.
+    pub const fn names_recur(self) -> bool {
+        match self.recovery() {
+            Recovery::Id => false,
+            Recovery::SessionInName | Recovery::Owner => true,
+        }
+    }
+
     /// Returns the child by which an election node says that its election is ended. Only some
     /// formats have one: that of Curator's leader latch, which elections have by default, and
     /// formats of your own that name a child.

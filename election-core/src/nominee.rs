@@ -15,6 +15,7 @@ mod ending;
 mod entering;
 mod evicted;
 mod exchange;
+mod farewell;
 mod foreign;
 mod home;
 mod inquiring;

@@ -10,12 +10,14 @@ use core::task::Poll;
 use core::time::Duration;
 use std::sync::Arc;
 
+use election_core::Token;
 use tokio::time::Instant;
 
 pub(crate) use tenure::Tenure;
+pub(crate) use transaction::Guard;
 pub use transaction::GuardedTransaction;
 
-use crate::client::Client;
+use crate::client::{Client, TransactionError};
 
 /// A holding that is lost for a reason of this type.
 #[derive(Clone, Debug)]
@@ -23,15 +25,16 @@ pub(crate) struct Held<R> {
     pub(crate) client: Client,
     /// The path of the znode, as the client calls it.
     pub(crate) path: String,
+    pub(crate) guard: Guard,
     pub(crate) tenure: Arc<Tenure<R>>,
 }
 
 impl<R: Copy + Send + Sync + fmt::Debug + 'static> Held<R> {
     /// Continues the holding by another znode beside the former one.
     pub(crate) fn by(self, tenure: Arc<Tenure<R>>) -> Self {
-        let Self { client, path, tenure: former } = self;
+        let Self { client, path, guard, tenure: former } = self;
         let parent = path.strip_suffix(&*former.znode.text()).unwrap_or_default();
-        Self { client, path: format!("{parent}{}", tenure.znode), tenure }
+        Self { client, path: format!("{parent}{}", tenure.znode), guard, tenure }
     }
 
     /// Returns whether it is held. It reads the clock first, and takes no lock.
@@ -81,9 +84,33 @@ impl<R: Copy + Send + Sync + fmt::Debug + 'static> Held<R> {
         .await
     }
 
-    /// Starts a transaction that is applied only while the znode stands.
+    /// Starts a transaction that is applied only while the znode stands; where the names of the
+    /// format recur, it is refused.
     pub(crate) fn transaction(&self) -> GuardedTransaction {
+        self.guarded(self.guard)
+    }
+
+    /// Starts a transaction that is applied only while a znode with the name of the holder's stands.
+    /// Where names recur, that may be another's: something else has to guard the transaction.
+    pub(crate) fn transaction_by_name(&self) -> GuardedTransaction {
+        self.guarded(Guard::Name)
+    }
+
+    fn guarded(&self, guard: Guard) -> GuardedTransaction {
         let tenure = Arc::clone(&self.tenure);
-        GuardedTransaction::new(&self.client, &self.path, tenure)
+        GuardedTransaction::new(&self.client, &self.path, tenure, guard)
+    }
+
+    /// Asks the ensemble whether it is held. Where names recur, the znode is read behind what a
+    /// quorum has committed: the one with the holder's token has stood until then.
+    pub(crate) async fn confirm(&self) -> Result<(), TransactionError> {
+        self.transaction_by_name().commit().await?;
+        match self.guard {
+            Guard::Name => Ok(()),
+            Guard::Nothing => match self.client.exists(&self.path).await? {
+                Some(stat) if Token::new(stat.czxid.get()) == self.tenure.token => Ok(()),
+                _ => Err(TransactionError::NotHeld),
+            },
+        }
     }
 }

@@ -26,6 +26,7 @@ pub use revocation::{RevokeError, RevokeRequest, Revoked};
 pub(crate) use self::acquisition::{Acquiring, Acquisition};
 use crate::acl::Acls;
 use crate::client::Client;
+use crate::held::Guard;
 use crate::site::site;
 
 /// A lock, held at a path; made by [`Client::lock`], [`Client::read_lock`] and
@@ -132,7 +133,7 @@ impl Lock {
         let mut acquiring = self.acquiring(WhenBusy::Wait)?;
         loop {
             if let Some((acquisition, tenure)) = (&mut acquiring).await? {
-                return Ok(LockGuard::new(acquisition, acquiring.site, tenure));
+                return Ok(LockGuard::new(acquisition, acquiring.site, self.guard(), tenure));
             }
         }
     }
@@ -164,7 +165,13 @@ impl Lock {
     pub async fn try_lock(&self) -> Result<Option<LockGuard>, LockError> {
         let mut acquiring = self.acquiring(WhenBusy::GiveUp)?;
         let held = (&mut acquiring).await?;
-        Ok(held.map(|(acquisition, tenure)| LockGuard::new(acquisition, acquiring.site, tenure)))
+        Ok(held.map(|(acquisition, tenure)| {
+            LockGuard::new(acquisition, acquiring.site, self.guard(), tenure)
+        }))
+    }
+
+    fn guard(&self) -> Guard {
+        Guard::of(self.settings.options.format)
     }
 
     fn site(&self) -> Result<&Arc<Site>, LockError> {

@@ -5,7 +5,7 @@ use core::num::NonZeroU32;
 use super::home::Home;
 use crate::access::Access;
 use crate::command::CreateMode;
-use crate::format::{CandidatePrefix, Format, Recovery};
+use crate::format::{CandidatePrefix, Format};
 use crate::id::{NomineeId, SessionId};
 use crate::name::{CandidateName, Sequence};
 use crate::policy::{ElectionNode, NodeKind, WhenAsked};
@@ -79,7 +79,7 @@ impl Contest {
     /// session has one contender at the node, and all znodes that it owns there belong to that
     /// contender.
     pub(super) const fn has_ids(self) -> bool {
-        matches!(self.format.recovery(), Recovery::Id)
+        !self.format.names_recur()
     }
 
     pub(super) fn rival(self, name: &str) -> Option<Sequence> {

@@ -7,7 +7,7 @@
 
 use core::num::NonZeroU32;
 
-use super::stage::{Afterwards, Leaving, ListWatch, Look, Position, Stage, Standing, Suspect};
+use super::stage::{Afterwards, ListWatch, Look, Position, Stage, Standing, Suspect};
 use super::{Nominee, Patience};
 use crate::children::Children;
 use crate::name::ChildName;
@@ -42,7 +42,7 @@ impl Nominee {
         }
         if contest.patience == Patience::Leaves {
             let own = own.clone();
-            self.stage = Stage::Leaving(Leaving::new(own, Afterwards::Withdrawn));
+            self.stage = self.leaving(own, Afterwards::Withdrawn);
             return None;
         }
         match (&mut *position, watch) {

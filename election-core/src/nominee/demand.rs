@@ -2,11 +2,10 @@
 //! again.
 
 use super::home::Home;
-use super::mark::delete_with_mark;
 use super::request::Request;
 use super::stage::{
-    Ahead, Behind, Cleanup, Ended, Entry, Find, LeaderWatch, Leading, Leaving, ListWatch, Look,
-    OwnWatch, Position, PredecessorWatch, Stage, Standing, Suspect,
+    Ahead, Behind, Cleanup, Ended, Entry, Find, LeaderWatch, Leading, ListWatch, Look, OwnWatch,
+    Position, PredecessorWatch, Stage, Standing, Suspect,
 };
 use crate::command::{ExpectedVersion, Op, Watch};
 use crate::format::CandidatePrefix;
@@ -21,12 +20,7 @@ impl Stage {
             Self::Leading(Leading { own, tombstone, mark, .. }) => {
                 tombstone.demand(home).or_else(|| mark.demand(home, own))
             }
-            Self::Leaving(Leaving { own, mark: Some(version), .. }) => {
-                Some((Request::DeleteOwnAndMark, delete_with_mark(home, own, *version)))
-            }
-            Self::Leaving(Leaving { own, .. }) => {
-                Some((Request::DeleteOwn, home.delete(own.into(), ExpectedVersion::Any)))
-            }
+            Self::Leaving(leaving) => Some(leaving.demand(home)),
             Self::Evicted(evicted) => Some(evicted.demand(home)),
             Self::Ended(Ended { cleanup, .. }) => cleanup.demand(home),
         }

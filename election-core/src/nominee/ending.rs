@@ -5,7 +5,7 @@ use super::stage::{
     Afterwards, Cleanup, Ended, Entering, Entry, Find, Intent, Leaving, Stage, Standing,
 };
 use super::unnamed::Found;
-use super::{Nominee, is_owned, mismatch};
+use super::{Nominee, is_owned};
 use crate::event::{Failure, Reply};
 use crate::id::SessionId;
 use crate::outcome::{Cause, Departure, End, NominationError, Notice};
@@ -42,7 +42,7 @@ impl Nominee {
             },
             Stage::Standing(Standing { own, .. }) => {
                 let own = own.clone();
-                self.stage = Stage::Leaving(Leaving::new(own, Afterwards::Withdrawn));
+                self.stage = self.leaving(own, Afterwards::Withdrawn);
                 None
             }
             Stage::Leading(leading) => {
@@ -52,7 +52,7 @@ impl Nominee {
                 } else {
                     Afterwards::Withdrawn
                 };
-                self.stage = Stage::Leaving(Leaving { own, afterwards, mark });
+                self.stage = self.leaving_with(own, afterwards, mark);
                 self.link.abandon_own_read();
                 None
             }
@@ -79,7 +79,7 @@ impl Nominee {
         };
         let (own, mark) = (leading.own.clone(), leading.mark_to_be_deleted(self.link));
         let afterwards = Afterwards::StandAgain;
-        self.stage = Stage::Leaving(Leaving { own, afterwards, mark });
+        self.stage = self.leaving_with(own, afterwards, mark);
         self.link.ask_again();
         Some(Notice::Lost(Cause::SteppedDown))
     }
@@ -90,21 +90,8 @@ impl Nominee {
             return None;
         };
         let own = own.clone();
-        self.stage = Stage::Leaving(Leaving::new(own, Afterwards::StandAgain));
+        self.stage = self.leaving(own, Afterwards::StandAgain);
         Some(Notice::CandidateLost(Cause::SteppedDown))
-    }
-
-    pub(super) fn own_deletion_answered(
-        &mut self,
-        result: &Result<Reply<'_>, Failure>,
-    ) -> Option<Notice> {
-        match (&self.stage, result) {
-            (
-                Stage::Leaving(Leaving { afterwards, .. }),
-                Ok(Reply::Deleted) | Err(Failure::NoNode),
-            ) => self.departed(*afterwards, Departure::Deleted),
-            _ => Some(self.fail(mismatch(result))),
-        }
     }
 
     /// Handles the end of a leaving candidate's znode.
@@ -163,6 +150,7 @@ impl Nominee {
     }
 
     pub(super) fn end_owing(&mut self, end: End, cleanup: Cleanup) -> Notice {
+        let cleanup = self.with_a_look(cleanup);
         self.stage = Stage::Ended(Ended { end, cleanup });
         Notice::Ended(end)
     }

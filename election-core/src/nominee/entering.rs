@@ -1,8 +1,8 @@
 //! Entering: the nominee creates a candidate znode, and survives lost replies.
 
 use super::stage::{
-    Afterwards, Cleanup, Entering, Entry, Intent, Leaving, Look, OwnWatch, Position, Stage,
-    Standing, Suspect,
+    Afterwards, Cleanup, Entering, Entry, Intent, Look, OwnWatch, Position, Stage, Standing,
+    Suspect,
 };
 use super::unnamed::Found;
 use super::{Nominee, Patience, Reaction, is_owned, mismatch};
@@ -249,7 +249,7 @@ impl Nominee {
             }
             Stage::Standing(Standing { own, .. }) if self.contest.patience == Patience::Leaves => {
                 let own = own.clone();
-                self.stage = Stage::Leaving(Leaving::new(own, Afterwards::Withdrawn));
+                self.stage = self.leaving(own, Afterwards::Withdrawn);
                 return None;
             }
             Stage::Entering(entering) => entering.step = Entry::Obstructed,
@@ -272,7 +272,7 @@ impl Nominee {
                 let (position, look) = (Position::Unknown, Look::NotDue);
                 Stage::Standing(Standing { own, own_watch, position, look })
             }
-            Intent::Leave => Stage::Leaving(Leaving::new(own, Afterwards::Withdrawn)),
+            Intent::Leave => self.leaving(own, Afterwards::Withdrawn),
         };
     }
 

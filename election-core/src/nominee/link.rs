@@ -54,13 +54,17 @@ impl Nominee {
                     Tenure::Active | Tenure::Suspended => None,
                 }
             }
-            Stage::Leaving(_) => None,
+            Stage::Leaving(_) => {
+                self.look_again_before_deletion();
+                None
+            }
             Stage::Evicted(evicted) => {
                 evicted.begin_anew();
                 None
             }
             Stage::Ended(ended) => {
                 ended.cleanup.look_again();
+                self.look_again_before_deletion();
                 None
             }
         }
@@ -108,7 +112,7 @@ impl Nominee {
             OnLoss::StandAgain => Afterwards::StandAgain,
             OnLoss::End | OnLoss::StandUntilElected => Afterwards::Lost(Cause::LeaseLapsed),
         };
-        self.stage = Stage::Leaving(Leaving::new(own, afterwards));
+        self.stage = self.leaving(own, afterwards);
         Some(Notice::Lost(Cause::LeaseLapsed))
     }
 }

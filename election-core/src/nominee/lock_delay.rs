@@ -125,6 +125,13 @@ impl Nominee {
             {
                 self.departed(afterwards, Departure::Deleted)
             }
+            // Its data was written since the look.
+            Err(Failure::Aborted { part: 0, code })
+                if Failure::from_code(code) == Failure::BadVersion && !self.contest.has_ids() =>
+            {
+                self.look_again_before_deletion();
+                None
+            }
             // The next leader waits if the mark is there.
             Err(Failure::Aborted { .. }) => {
                 *mark = None;

@@ -117,10 +117,14 @@ impl Link {
 }
 
 /// Deletes the leader's own znode, and the mark with it.
-pub(super) fn delete_with_mark(home: Home, own: &CandidateName, version: Version) -> Op<'_> {
+pub(super) fn delete_with_mark(
+    home: Home,
+    (own, expected): (&CandidateName, ExpectedVersion),
+    version: Version,
+) -> Op<'_> {
     let (znode, version) = (home.znode(own.into()), ExpectedVersion::Exactly(version));
     Op::Multi(Multi::of([
-        Part::Delete(Delete { znode, version: ExpectedVersion::Any }),
+        Part::Delete(Delete { znode, version: expected }),
         Part::Delete(Delete { znode: MARK, version }),
     ]))
 }

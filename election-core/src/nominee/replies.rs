@@ -25,6 +25,7 @@ impl Nominee {
         };
         self.link = Link::Up { session, awaits };
         if awaits == Awaits::Look {
+            self.look_again_before_deletion();
             return Reaction::default();
         }
         let next = self.next_prefix();
@@ -57,6 +58,8 @@ impl Nominee {
             Request::ReadPredecessor => {
                 self.predecessor_read_answered(session, ticket, &result).into()
             }
+            Request::BarrierBeforeFarewell => self.barrier_before_farewell_answered(&result).into(),
+            Request::LookAtOwn => self.own_looked_at(session, &result).into(),
             Request::DeleteOwn => self.own_deletion_answered(&result).into(),
             Request::LookForEnd => self.end_answered(&result).into(),
             Request::ReadMark => self.mark_read(&result).into(),

@@ -23,6 +23,10 @@ pub(super) enum Request {
     InspectForeign,
     LookForTombstone,
     ReadPredecessor,
+    /// Precedes the look at the nominee's own znode, in formats whose names recur.
+    BarrierBeforeFarewell,
+    /// Looks whether the znode with the nominee's name is still its own.
+    LookAtOwn,
     DeleteOwn,
     BarrierBeforeEnd,
     /// Looks for the sign of the end, after another client has deleted the nominee's znode.

@@ -189,14 +189,18 @@ pub(super) enum Tenure {
 pub(super) struct Leaving {
     pub(super) own: CandidateName,
     pub(super) afterwards: Afterwards,
+    pub(super) farewell: Farewell,
     /// The version of the mark that is deleted with the znode.
     pub(super) mark: Option<Version>,
 }
 
-impl Leaving {
-    pub(super) const fn new(own: CandidateName, afterwards: Afterwards) -> Self {
-        Self { own, afterwards, mark: None }
-    }
+/// The next step of a nominee that leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Farewell {
+    Barrier,
+    Look,
+    /// The znode is the nominee's own if it has this version.
+    Delete(ExpectedVersion),
 }
 
 /// The next step once the nominee's znode is gone.

@@ -4,8 +4,8 @@ use super::foreign::{ForeignChild, ForeignWatch, TombstoneWatch};
 use super::mark::Mark;
 use super::rank::Rank;
 use super::stage::{
-    Afterwards, Ahead, Behind, Entering, Entry, LeaderWatch, Leading, Leaving, ListWatch, Look,
-    OwnWatch, Position, PredecessorWatch, Stage, Standing, Suspect, Tenure,
+    Afterwards, Ahead, Behind, Entering, Entry, LeaderWatch, Leading, ListWatch, Look, OwnWatch,
+    Position, PredecessorWatch, Stage, Standing, Suspect, Tenure,
 };
 use super::survey::Survey;
 use super::{Nominee, Patience, Rule, is_owned, mismatch};
@@ -149,7 +149,7 @@ impl Nominee {
             },
             Place::Blocked { .. } if contest.patience == Patience::Leaves => {
                 let own = own.clone();
-                self.stage = Stage::Leaving(Leaving::new(own, Afterwards::Withdrawn));
+                self.stage = self.leaving(own, Afterwards::Withdrawn);
                 None
             }
             Place::Blocked { by, lowest, remaining } => {

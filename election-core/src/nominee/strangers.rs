@@ -1,7 +1,7 @@
 //! How a nominee handles foreign children, and the sign that the election is over.
 
 use super::foreign::{ForeignChild, ForeignWatch, TombstoneWatch};
-use super::stage::{Afterwards, LeaderWatch, Leading, Leaving, Position, Stage, Standing};
+use super::stage::{Afterwards, LeaderWatch, Leading, Position, Stage, Standing};
 use super::{Nominee, Patience, is_owned, mismatch};
 use crate::event::{Change, Failure, Reply};
 use crate::id::SessionId;
@@ -29,7 +29,7 @@ impl Nominee {
         let Some(name) = ChildName::new(name) else {
             if self.contest.patience == Patience::Leaves {
                 let own = own.clone();
-                self.stage = Stage::Leaving(Leaving::new(own, Afterwards::Withdrawn));
+                self.stage = self.leaving(own, Afterwards::Withdrawn);
                 return None;
             }
             *position = Position::Obstructed(Obstacle::ForeignName);
@@ -66,7 +66,7 @@ impl Nominee {
                 if self.contest.patience == Patience::Leaves =>
             {
                 let own = own.clone();
-                self.stage = Stage::Leaving(Leaving::new(own, Afterwards::Withdrawn));
+                self.stage = self.leaving(own, Afterwards::Withdrawn);
                 None
             }
             Ok(Reply::Exists(_)) => {

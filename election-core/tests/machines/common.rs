@@ -6,6 +6,7 @@ pub mod check;
 pub mod client;
 pub mod ending;
 mod fields;
+mod guarded;
 pub mod handing_over;
 mod lag;
 pub mod machine;
@@ -74,6 +75,8 @@ pub struct Budget {
     pub reopens: u8,
     /// Leaders that hand the leadership over to a candidate.
     pub hand_overs: u8,
+    /// Writes of leaders that are guarded by their candidates.
+    pub guarded: u8,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -95,6 +98,8 @@ pub struct World {
     pub greatest_token: i64,
     /// The same, of those that share with none.
     pub greatest_unshared: i64,
+    /// The token of the last guarded write that was applied.
+    pub written_by: i64,
     /// The operator that ends the election.
     pub ending: Ending,
     pub course: Course,
@@ -138,6 +143,7 @@ impl World {
             fault: None,
             greatest_token: 0,
             greatest_unshared: 0,
+            written_by: 0,
             ending: Ending::None,
             course: Course::Open,
             hand_over: None,

@@ -64,6 +64,7 @@ const NO_FAULTS: Budget = Budget {
     killed_operators: 0,
     reopens: 0,
     hand_overs: 0,
+    guarded: 0,
 };
 
 /// Makes a world of connected nominees, in their order, and at rest.
@@ -248,6 +249,15 @@ fn three_settled_nominees_an_expiry_two_looks() {
 fn two_settled_nominees_an_operator_wipes_the_election() {
     let budget = Budget { wipes: 1, withdrawals: 1, ..NO_FAULTS };
     explore("2 settled, 1 wipe, 1 withdrawal", settled(2, budget).lagging(1));
+}
+
+/// A write that a candidate guards is applied after none with a greater token, however late it comes: no name recurs.
+#[test]
+fn two_settled_nominees_that_write_while_an_operator_wipes_the_election() {
+    let budget = Budget { wipes: 1, guarded: 2, ..NO_FAULTS };
+    explore("2 settled, 1 wipe, 2 guarded writes", settled(2, budget).lagging(1));
+    let budget = Budget { losses: 1, wipes: 2, guarded: 2, ..NO_FAULTS };
+    explore("1 settled, 2 wipes, 1 loss, 2 guarded writes", settled(1, budget).lagging(1));
 }
 
 #[test]

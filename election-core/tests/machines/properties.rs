@@ -37,6 +37,7 @@ const BUDGET: Budget = Budget {
     killed_operators: 1,
     reopens: 1,
     hand_overs: 1,
+    guarded: 0,
 };
 
 const WRITE: LockOptions = LockOptions::write();
@@ -56,6 +57,7 @@ const LOCK_BUDGET: Budget = Budget {
     killed_operators: 0,
     reopens: 0,
     hand_overs: 0,
+    guarded: 0,
     ..BUDGET
 };
 

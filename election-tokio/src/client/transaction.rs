@@ -72,6 +72,16 @@ pub enum TransactionError {
     /// given up, its lease deadline has passed, or its znode is gone. Nothing was applied.
     #[error("nothing was applied: what guards the transaction is not held any more")]
     NotHeld,
+    /// The names of the format have no id
+    /// ([`Format::names_recur`](crate::Format::names_recur)): once the node was deleted and made
+    /// again, the znode of another client can have the holder's name, and would let the write pass.
+    /// Nothing was sent.
+    #[error(
+        "nothing was sent: in this format another client's znode can get the name of the holder's, so that \
+         its name guards no write; let an election's epoch guard it (Leadership::epoch), or let the \
+         store refuse smaller tokens, or use a format with ids in its names"
+    )]
+    NamesRecur,
     /// The transaction as a whole failed.
     #[error(transparent)]
     Request(#[from] Error),
@@ -81,7 +91,7 @@ impl TransactionError {
     /// Returns whether the transaction may have been applied, although it failed.
     pub fn may_have_happened(&self) -> bool {
         match self {
-            Self::Refused { .. } | Self::NotHeld => false,
+            Self::Refused { .. } | Self::NotHeld | Self::NamesRecur => false,
             Self::Request(error) => error.may_have_happened(),
         }
     }
@@ -90,7 +100,7 @@ impl TransactionError {
     pub fn code(&self) -> Option<ErrorCode> {
         match self {
             Self::Refused { code, .. } => Some(*code),
-            Self::NotHeld => None,
+            Self::NotHeld | Self::NamesRecur => None,
             Self::Request(error) => error.code(),
         }
     }
@@ -135,6 +145,7 @@ impl TransactionError {
             Self::NotHeld => {
                 Some("leave the work to the new holder, and wait until it is held again")
             }
+            Self::NamesRecur => None,
             Self::Request(error) => error.advice(),
         }
     }

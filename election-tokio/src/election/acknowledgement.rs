@@ -5,7 +5,7 @@ use zk_jute::{ErrorCode, OpCode, Version};
 
 use super::leadership::Leadership;
 use crate::client::{CreateMode, TransactionError};
-use crate::held::GuardedTransaction;
+use crate::held::{Guard, GuardedTransaction};
 
 /// The suffix that makes the path of the acknowledgement from that of the election. The znode is
 /// not a child of the election node, since clients of other languages take every child there for a
@@ -20,7 +20,8 @@ impl Leadership {
     /// `ELECTION.acknowledged`, with the lines `token: …` and `nominee: …`, an empty line, and
     /// `data`, in place of that of an earlier leader. A reader compares the token with the `czxid`
     /// of the lowest candidate. The znode has the access list of the candidates
-    /// ([`Election::acls`](super::Election::acls)).
+    /// ([`Election::acls`](super::Election::acls)). In a format without ids in its names it begins the
+    /// leader's [epoch](Leadership::epoch) first, which guards it there.
     ///
     /// Cancel safe: it may still be published.
     ///
@@ -40,19 +41,33 @@ impl Leadership {
             let mode = CreateMode::Ephemeral;
             transaction.create_with_acl(&path, content.clone(), mode, &acls).commit()
         };
+        let guard = match self.guard_of_name() {
+            Guard::Name => None,
+            Guard::Nothing => Some(self.epoch().await?),
+        };
+        let transaction = || match &guard {
+            None => self.transaction(),
+            Some(epoch) => self.transaction_by_name().check(epoch.path(), epoch.version()),
+        };
         let mut round = 1;
         loop {
-            match publish(self.transaction()).await {
+            match publish(transaction()).await {
                 Err(TransactionError::Refused { code: ErrorCode::NODE_EXISTS, .. }) => {}
+                Err(TransactionError::Refused { operation: OpCode::CHECK, .. }) => {
+                    return Err(TransactionError::NotHeld);
+                }
                 published => return published.map(drop),
             }
-            match publish(self.transaction().delete(&path, Version::ANY)).await {
+            match publish(transaction().delete(&path, Version::ANY)).await {
                 // The znode of the earlier leader has just gone with its session.
                 Err(TransactionError::Refused {
                     operation: OpCode::DELETE,
                     code: ErrorCode::NO_NODE,
                     ..
                 }) if round < ROUNDS => round += 1,
+                Err(TransactionError::Refused { operation: OpCode::CHECK, .. }) => {
+                    return Err(TransactionError::NotHeld);
+                }
                 published => return published.map(drop),
             }
         }

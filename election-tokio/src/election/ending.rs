@@ -4,10 +4,10 @@ use core::time::Duration;
 
 use election_core::{Access, ElectionNode, NodeKind, Nominee};
 use tokio::time::sleep;
-use zk_jute::{ErrorCode, OpCode, Version};
+use zk_jute::{ErrorCode, OpCode, Version, Zxid};
 
 use super::{Election, acknowledgement, epoch, step_down_request};
-use crate::client::{Children, CreateMode, TransactionError};
+use crate::client::{Children, CreateMode, Transaction, TransactionError};
 use crate::error::Error;
 use crate::path::child_path;
 
@@ -140,14 +140,16 @@ impl Election {
     /// the znodes beside it.
     ///
     /// It deletes the node once no candidate has come for the time `quiet`, in one transaction with
-    /// the sign that the election is ended. Until then each nominee that joins ends with
+    /// the sign that the election is ended and the znodes beside it, in the versions that it has read:
+    /// none of the next election is hit. Until then each nominee that joins ends with
     /// [`EndReason::ElectionEnded`](crate::EndReason::ElectionEnded).
     /// After that nothing shows that there was an election. So a nomination that is made later, or
     /// that has not heard of the end by then, holds a new election at a new node, by the default
-    /// policy; its tokens are greater than all before. If this must not happen, leave the election
-    /// ended: it costs two znodes.
+    /// policy; its tokens are greater than all before, and its [epochs](super::Epoch) begin with 0
+    /// again: a write that still checks an epoch of the deleted election may pass in the same one of
+    /// the new. If this must not happen, leave the election ended: it costs two znodes.
     ///
-    /// Cancel safe, as [`Election::end`]; the marks beside the node may remain.
+    /// Cancel safe, as [`Election::end`].
     ///
     /// # Errors
     ///
@@ -157,14 +159,12 @@ impl Election {
     pub async fn delete(&self, quiet: Duration) -> Result<u64, EndError> {
         self.end_mark()?;
         self.mark(OpCode::DELETE, "")?;
-        let mut deleted = 0;
-        let mut last = EndError::Contested;
+        let (mut deleted, mut last) = (0, EndError::Contested);
+        // The node that this call has found: the one of a later election is not its to delete.
+        let mut found = None;
         for _ in 0..ROUNDS {
-            last = match self.try_delete(quiet, &mut deleted).await {
-                Ok(()) => {
-                    self.delete_marks().await?;
-                    return Ok(deleted);
-                }
+            last = match self.try_delete(quiet, &mut found, &mut deleted).await {
+                Ok(()) => return Ok(deleted),
                 Err(EndError::Request(error)) if error.is_connection_loss() => error.into(),
                 Err(error @ (EndError::Contested | EndError::CandidatesKeepComing)) => error,
                 Err(error) => return Err(error),
@@ -240,41 +240,77 @@ impl Election {
         }
     }
 
-    /// Waits until no candidate has come for this time, and then deletes the node.
-    async fn try_delete(&self, quiet: Duration, deleted: &mut u64) -> Result<(), EndError> {
-        if let Sight::Missing = self.look().await? {
-            return Ok(());
+    /// Waits until no candidate has come for this time, and then deletes the node, its sign and the
+    /// marks.
+    async fn try_delete(
+        &self,
+        quiet: Duration,
+        found: &mut Option<Zxid>,
+        deleted: &mut u64,
+    ) -> Result<(), EndError> {
+        let Some(node) = self.client.exists(&self.path).await? else {
+            return self.delete_stray_marks().await;
+        };
+        if *found.get_or_insert(node.czxid) != node.czxid {
+            match self.look().await? {
+                Sight::Open => return Ok(()),
+                Sight::Missing => return Err(EndError::Contested),
+                // This call, or another operator, has ended that one, too.
+                Sight::Ended { .. } => *found = Some(node.czxid),
+            }
         }
         *deleted += self.end().await?;
         sleep(quiet).await;
         match self.look().await? {
-            Sight::Missing => return Ok(()),
-            Sight::Open => return Err(EndError::Contested),
+            Sight::Missing | Sight::Open => return Err(EndError::Contested),
             Sight::Ended { candidates, .. } if !candidates.is_empty() => {
                 return Err(EndError::CandidatesKeepComing);
             }
             Sight::Ended { other: Some(name), .. } => return Err(EndError::OtherChild(name)),
             Sight::Ended { other: None, .. } => {}
         }
-        let both = self.client.transaction().delete(&self.end_mark()?, Version::ANY);
-        match both.delete(&self.path, Version::ANY).commit().await {
+        let sign = self.client.transaction().delete(&self.end_mark()?, Version::ANY);
+        let (all, _) = self.with_marks(sign.delete(&self.path, Version::ANY)).await?;
+        self.commit_deletion(all).await
+    }
+
+    /// Deletes the marks where there is no node: in a transaction that is applied only while there is
+    /// none, since those of an election that has begun meanwhile are its own.
+    async fn delete_stray_marks(&self) -> Result<(), EndError> {
+        let (mode, start) = (CreateMode::Persistent, self.client.transaction());
+        let none = start.create_with_acl(&self.path, "", mode, &self.acls);
+        let (all, marks) = self.with_marks(none.delete(&self.path, Version::ANY)).await?;
+        if marks == 0 {
+            return Ok(());
+        }
+        match self.commit_deletion(all).await {
+            Err(EndError::Transaction(error)) if error.is_node_exists() => Ok(()),
+            done => done,
+        }
+    }
+
+    /// Adds the deletion of the marks that stand, in their versions, and returns how many there are.
+    async fn with_marks(&self, mut all: Transaction) -> Result<(Transaction, usize), EndError> {
+        let mut count = 0;
+        for suffix in MARKS {
+            let mark = self.mark(OpCode::DELETE, suffix)?;
+            if let Some(stat) = self.client.exists(&mark).await? {
+                all = all.delete(&mark, stat.version);
+                count += 1;
+            }
+        }
+        Ok((all, count))
+    }
+
+    async fn commit_deletion(&self, all: Transaction) -> Result<(), EndError> {
+        match all.commit().await {
             Ok(_) => Ok(()),
             Err(TransactionError::Request(error)) => Err(error.into()),
             Err(error) if error.code() == Some(ErrorCode::NOT_EMPTY) => {
                 Err(EndError::CandidatesKeepComing)
             }
-            Err(error) if error.is_no_node() => Err(EndError::Contested),
+            Err(error) if error.is_no_node() || error.is_bad_version() => Err(EndError::Contested),
             Err(error) => Err(error.into()),
         }
-    }
-
-    async fn delete_marks(&self) -> Result<(), EndError> {
-        for suffix in MARKS {
-            match self.client.delete(&self.mark(OpCode::DELETE, suffix)?, Version::ANY).await {
-                Err(error) if !error.is_no_node() => return Err(error.into()),
-                _ => {}
-            }
-        }
-        Ok(())
     }
 }

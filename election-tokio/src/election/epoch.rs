@@ -8,6 +8,7 @@ use super::Election;
 use super::leadership::Leadership;
 use crate::client::{CreateMode, OperationOutcome, TransactionError};
 use crate::error::Error;
+use crate::held::Guard;
 
 /// The suffix that makes the path of the epoch from that of the election.
 pub(super) const SUFFIX: &str = ".epoch";
@@ -56,11 +57,16 @@ impl Leadership {
     /// Call it before the first act of a leadership. A leader that never calls it has no epoch, and
     /// checks of the previous leader's epoch go on to succeed.
     ///
+    /// In a format without ids in its names ([`Format::names_recur`](crate::Format::names_recur)) the
+    /// check is one of a name. There a former leader that does not know it yet may begin its epoch
+    /// late, but none after that of a leader with a greater token: epochs begin in the order of
+    /// tokens, and a write with a check of the epoch is applied after none of a later epoch.
+    ///
     /// Cancel safe: the epoch may still begin.
     ///
     /// # Errors
     ///
-    /// [`TransactionError::NotHeld`] if the leadership is over; otherwise as
+    /// [`TransactionError::NotHeld`] if the leadership is over, or a later leader's epoch has begun; otherwise as
     /// [`Transaction::commit`](crate::Transaction::commit). After a lost reply it may be called
     /// again.
     pub async fn epoch(&self) -> Result<Epoch, TransactionError> {
@@ -70,18 +76,29 @@ impl Leadership {
         let content = Bytes::from(content(token));
         let mut round = 1;
         loop {
-            let begun = match client.get_data(&path).await {
-                Ok((data, stat)) if token_in(&data) == Some(token) => {
-                    return Ok(Epoch { path, version: stat.version, token });
+            let found = client.get_data(&path).await;
+            if let Ok((data, stat)) = &found
+                && token_in(data) == Some(token)
+            {
+                return Ok(Epoch { path, version: stat.version, token });
+            }
+            self.confirm_where_names_recur().await?;
+            let begun = match found {
+                // Where names recur, no check of the candidate keeps a former leader from this.
+                Ok((data, _))
+                    if self.guard_of_name() == Guard::Nothing && token_in(&data) > Some(token) =>
+                {
+                    return Err(TransactionError::NotHeld);
                 }
                 Ok((_, stat)) => {
-                    self.transaction().set_data(&path, content.clone(), stat.version).commit().await
+                    let begin = self.transaction_by_name();
+                    begin.set_data(&path, content.clone(), stat.version).commit().await
                 }
                 Err(error) if error.is_no_node() => {
                     let acls = site.acl_list().entries().into_iter().collect();
-                    let mode = CreateMode::Persistent;
-                    let content = content.clone();
-                    self.transaction().create_with_acl(&path, content, mode, &acls).commit().await
+                    let (mode, content) = (CreateMode::Persistent, content.clone());
+                    let begin = self.transaction_by_name();
+                    begin.create_with_acl(&path, content, mode, &acls).commit().await
                 }
                 Err(error) => return Err(error.into()),
             };
@@ -96,6 +113,16 @@ impl Leadership {
                 }) if round < ROUNDS => round += 1,
                 Err(error) => return Err(error.clone()),
             }
+        }
+    }
+}
+
+impl Leadership {
+    /// Narrows the time in which a former leader may begin its epoch.
+    async fn confirm_where_names_recur(&self) -> Result<(), TransactionError> {
+        match self.guard_of_name() {
+            Guard::Name => Ok(()),
+            Guard::Nothing => self.confirm().await,
         }
     }
 }

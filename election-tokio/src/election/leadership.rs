@@ -11,7 +11,7 @@ use zk_session::SessionEnd;
 use super::inner::{NominationInner, WithdrawError, ended};
 use super::status::{EndReason, LostReason, Role, Status};
 use crate::client::{Client, TransactionError};
-use crate::held::{GuardedTransaction, Held, Tenure};
+use crate::held::{Guard, GuardedTransaction, Held, Tenure};
 use crate::updates::Updates;
 
 /// The right to act, for as long as [`Leadership::is_valid`] returns true.
@@ -39,8 +39,9 @@ impl Leadership {
         status: Updates<Status>,
     ) -> Self {
         let client = nomination.client.clone();
-        let path = nomination.facts.settings.site.client_child(&tenure.znode);
-        Self { nomination, held: Held { client, path, tenure }, status }
+        let settings = &nomination.facts.settings;
+        let (path, guard) = (settings.site.client_child(&tenure.znode), Guard::of(settings.format));
+        Self { nomination, held: Held { client, path, guard, tenure }, status }
     }
 
     /// Returns the fencing token: greater than that of every earlier leader of this election. Hand
@@ -105,6 +106,10 @@ impl Leadership {
 
     /// Starts a transaction that is applied only while the candidate znode of this leadership
     /// stands. It is not sent once the leadership is over, nor kept for later while there is no connection.
+    ///
+    /// In a format without ids in its names ([`Format::names_recur`](crate::Format::names_recur)) it is
+    /// refused, with [`TransactionError::NamesRecur`]. There let the [epoch](Leadership::epoch) guard
+    /// the write: a transaction of the client with `check(epoch.path(), epoch.version())`.
     pub fn transaction(&self) -> GuardedTransaction {
         self.held.transaction()
     }
@@ -119,7 +124,7 @@ impl Leadership {
     /// [`TransactionError::NotHeld`] if it does not stand; otherwise as
     /// [`Transaction::commit`](crate::Transaction::commit), and nothing is known.
     pub async fn confirm(&self) -> Result<(), TransactionError> {
-        self.transaction().commit().await.map(drop)
+        self.held.confirm().await
     }
 
     /// Resigns. The leadership ends with the call, and so does its nomination. Then this waits
@@ -195,6 +200,16 @@ impl Leadership {
     /// Returns the status of the nomination, with its changes.
     pub(super) fn updates(&self) -> Updates<Status> {
         self.status.clone()
+    }
+
+    /// Starts a transaction that is guarded by the candidate's name alone, which may recur.
+    pub(super) fn transaction_by_name(&self) -> GuardedTransaction {
+        self.held.transaction_by_name()
+    }
+
+    /// Returns what the candidate's name guards.
+    pub(super) const fn guard_of_name(&self) -> Guard {
+        self.held.guard
     }
 
     pub(super) const fn client(&self) -> &Client {

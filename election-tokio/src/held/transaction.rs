@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use election_core::Format;
 use zk_jute::{ErrorCode, OpCode, Version};
 
 use super::tenure::Ends;
@@ -18,14 +19,31 @@ use crate::hub::Hub;
 #[must_use = "a transaction does nothing until it is committed"]
 pub struct GuardedTransaction {
     tenure: Arc<dyn Ends>,
+    guard: Guard,
     transaction: Transaction,
+}
+
+/// What the name of a holder's znode guards.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Guard {
+    /// No other znode ever has the name: while one stands, the holder holds.
+    Name,
+    /// Another client's znode can get the name, and guards as well as the holder's.
+    Nothing,
+}
+
+impl Guard {
+    /// Returns the guard in a format.
+    pub(crate) const fn of(format: Format) -> Self {
+        if format.names_recur() { Self::Nothing } else { Self::Name }
+    }
 }
 
 impl GuardedTransaction {
     /// Makes a transaction that is guarded by the znode with this path, which was created for the
     /// tenure.
-    pub(super) fn new(client: &Client, znode: &str, tenure: Arc<dyn Ends>) -> Self {
-        Self { tenure, transaction: client.transaction().check(znode, Version::ANY) }
+    pub(super) fn new(client: &Client, znode: &str, tenure: Arc<dyn Ends>, guard: Guard) -> Self {
+        Self { tenure, guard, transaction: client.transaction().check(znode, Version::ANY) }
     }
 
     /// Creates a znode with an open access list: every client may do everything with it.
@@ -73,8 +91,12 @@ impl GuardedTransaction {
     /// for a time at which its guard may be over. [`TransactionError::Request`] also if the server
     /// refuses the check itself, as with a candidate that may not be read. Otherwise as
     /// [`Transaction::commit`]; the index counts the operations that were added.
+    /// [`TransactionError::NamesRecur`] in a format without ids in its names.
     pub async fn commit(self) -> Result<Vec<OperationOutcome>, TransactionError> {
-        let Self { tenure, transaction } = self;
+        let Self { tenure, guard, transaction } = self;
+        if guard == Guard::Nothing {
+            return Err(TransactionError::NamesRecur);
+        }
         let client = transaction.client().clone();
         let guarding = transaction.first_path().to_owned();
         let admit = |hub: &Hub| {

@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use super::acquisition::Acquisition;
 use super::error::{LockLost, ReleaseError};
 use crate::client::TransactionError;
-use crate::held::{GuardedTransaction, Held, Tenure};
+use crate::held::{Guard, GuardedTransaction, Held, Tenure};
 
 /// A lock, held for as long as it is valid.
 ///
@@ -38,10 +38,11 @@ impl LockGuard {
     pub(super) fn new(
         acquisition: Acquisition,
         site: &Site,
+        guard: Guard,
         tenure: Arc<Tenure<LockLost>>,
     ) -> Self {
         let (client, path) = (acquisition.client.clone(), site.client_child(&tenure.znode));
-        Self { held: Held { client, path, tenure }, acquisition }
+        Self { held: Held { client, path, guard, tenure }, acquisition }
     }
 
     /// Returns the fencing token: greater than that of every earlier holder that did not share the
@@ -99,7 +100,9 @@ impl LockGuard {
     }
 
     /// Starts a transaction that is applied only while the holder's znode stands. It is not even
-    /// sent once the lock was lost.
+    /// sent once the lock was lost. In a format without ids in its names
+    /// ([`Format::names_recur`](crate::Format::names_recur)) it is refused, with
+    /// [`TransactionError::NamesRecur`].
     pub fn transaction(&self) -> GuardedTransaction {
         self.held.transaction()
     }
@@ -114,7 +117,7 @@ impl LockGuard {
     /// [`TransactionError::NotHeld`] if it is not; otherwise as
     /// [`Transaction::commit`](crate::Transaction::commit), and nothing is known.
     pub async fn confirm(&self) -> Result<(), TransactionError> {
-        self.transaction().commit().await.map(drop)
+        self.held.confirm().await
     }
 
     /// Releases the lock: it is not held from this call on. Then waits until the znode is gone; the

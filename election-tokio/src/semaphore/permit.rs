@@ -9,7 +9,7 @@ use election_session::Site;
 use tokio::time::Instant;
 
 use crate::client::TransactionError;
-use crate::held::{GuardedTransaction, Held, Tenure};
+use crate::held::{Guard, GuardedTransaction, Held, Tenure};
 use crate::lock::{Acquisition, LockLost, ReleaseError};
 
 /// A permit of a semaphore, held for as long as it is valid.
@@ -41,7 +41,8 @@ impl Permit {
     ) -> Self {
         let path = site.client_child(format_args!("{}/{}", Semaphore::LEASES, tenure.znode));
         let client = acquisition.client.clone();
-        Self { held: Held { client, path, tenure }, acquisition }
+        let guard = Guard::Name;
+        Self { held: Held { client, path, guard, tenure }, acquisition }
     }
 
     /// Returns the fencing token: the `czxid` of the permit's znode, which no other permit has.
@@ -117,7 +118,7 @@ impl Permit {
     /// [`TransactionError::NotHeld`] if it is not; otherwise as
     /// [`Transaction::commit`](crate::Transaction::commit), and nothing is known.
     pub async fn confirm(&self) -> Result<(), TransactionError> {
-        self.transaction().commit().await.map(drop)
+        self.held.confirm().await
     }
 
     /// Releases the permit: it is not held from this call on. Then waits until the znode is gone;

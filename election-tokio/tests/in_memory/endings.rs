@@ -1,11 +1,15 @@
 //! Elections that are ended, reopened and deleted.
 
+use core::future::{Future, poll_fn};
+use core::pin::Pin;
+use core::task::Poll;
 use core::time::Duration;
 
 use election_tokio::{
-    CreateMode, Departure, ElectionNode, EndError, EndReason, Format, LostReason, NodeKind, OnLoss,
-    Reopening, StepDownRequest, Version,
+    Acls, CreateMode, Departure, ElectionNode, EndError, EndReason, Format, LostReason, NodeKind,
+    OnLoss, Reopening, Role, StepDownRequest, Version,
 };
+use tokio::time::timeout;
 use zk_jute::OpCode;
 
 use crate::cancellation::{at_every_await_point, run_until};
@@ -183,4 +187,80 @@ async fn a_nominee_that_was_away_is_told_of_the_end() {
     }
     settle().await;
     assert_eq!(server.children(ELECTION), ["ended"]);
+}
+
+/// Polls a future that many times, unless it is over before; what it has asked for goes on.
+async fn poll_up_to<F: Future>(future: &mut Pin<Box<F>>, mut polls: usize) -> Option<F::Output> {
+    poll_fn(|cx| {
+        if polls == 0 {
+            return Poll::Ready(None);
+        }
+        polls -= 1;
+        future.as_mut().poll(cx).map(Some)
+    })
+    .await
+}
+
+/// The next election begins wherever the operator is by then, as soon as the first one is gone.
+#[tokio::test(start_paused = true)]
+async fn a_deletion_takes_nothing_of_the_next_election() {
+    const DELAY: Duration = Duration::from_secs(20);
+    let mut begun_in_between = 0;
+    for polls in 0..64 {
+        let server = Server::new();
+        let (client, operator) = (server.client().await, server.client().await);
+        let election = client.election(ELECTION).lock_delay(DELAY);
+        let mut first = election.nominate().unwrap();
+        let leadership = first.elected().await.unwrap();
+        leadership.epoch().await.unwrap();
+        let ended = operator.election(ELECTION);
+        let mut deletion = Box::pin(ended.delete(Duration::ZERO));
+        let done = poll_up_to(&mut deletion, polls).await;
+        settle().await;
+        if !matches!(first.status().role, Role::Ended(_)) {
+            continue;
+        }
+        let mut next = election.nominate().unwrap();
+        let Ok(Ok(leadership)) = timeout(2 * DELAY, next.elected()).await else {
+            continue;
+        };
+        let epoch = leadership.epoch().await.unwrap();
+        let marks = || async {
+            let mut stats = Vec::new();
+            for mark in [".epoch", ".lock-delay"] {
+                let stat = client.exists(&format!("{ELECTION}{mark}")).await.unwrap();
+                stats.push(stat.map(|stat| (stat.czxid, stat.version)));
+            }
+            stats
+        };
+        let before = marks().await;
+        if done.is_none() {
+            begun_in_between += 1;
+            deletion.await.unwrap();
+        }
+        settle().await;
+        assert_eq!(marks().await, before, "after {polls} polls");
+        assert_eq!(leadership.epoch().await, Ok(epoch), "after {polls} polls");
+        leadership.confirm().await.unwrap();
+        if done.is_some() {
+            break;
+        }
+    }
+    assert!(begun_in_between > 0);
+}
+
+/// Without a node the marks go all the same, and no later election's with them.
+#[tokio::test(start_paused = true)]
+async fn marks_without_an_election_are_deleted() {
+    let server = Server::new();
+    let client = server.client().await;
+    client
+        .create_with_parents("/services", "", CreateMode::Persistent, &Acls::open())
+        .await
+        .unwrap();
+    for mark in [".epoch", ".lock-delay"] {
+        client.create(&format!("{ELECTION}{mark}"), "", CreateMode::Persistent).await.unwrap();
+    }
+    assert_eq!(client.election(ELECTION).delete(QUIET).await, Ok(0));
+    assert_eq!(server.children("/services"), [""; 0]);
 }

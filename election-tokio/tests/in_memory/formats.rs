@@ -1,12 +1,15 @@
 //! Elections and locks in the formats of other libraries, beside none of another format.
 
+use core::pin::pin;
+use core::task::{Context, Waker};
 use core::time::Duration;
 
 use election_tokio::{
     Client, CreateMode, Departure, ElectionError, EndReason, Format, IfGone, LockError, LostReason,
-    OpCode, Role,
+    OpCode, Role, TransactionError, Version,
 };
 use tokio::time::sleep;
+use zk_jute::records::CreateMode as WireMode;
 
 use crate::cancellation::{at_every_await_point, run_until};
 use crate::server::{Server, settle, wait};
@@ -214,7 +217,8 @@ async fn an_election_that_is_over_ends_its_nominations() {
     let watched = server.requests(OpCode::EXISTS);
     client.create(&format!("{ELECTION}/DONE"), "", CreateMode::Persistent).await.unwrap();
     settle().await;
-    assert_eq!(server.requests(OpCode::EXISTS), watched + 1);
+    // For the sign, and for the own znode of each before it is deleted.
+    assert_eq!(server.requests(OpCode::EXISTS), watched + 3);
     assert_eq!(leadership.lost().await, LostReason::ElectionEnded);
     let over = EndReason::ElectionEnded;
     assert_eq!(first.elected().await.unwrap_err(), over);
@@ -222,4 +226,56 @@ async fn an_election_that_is_over_ends_its_nominations() {
     assert_eq!(election(&client).nominate().unwrap().elected().await.unwrap_err(), over);
     settle().await;
     assert_eq!(server.children(ELECTION), ["DONE"]);
+}
+
+/// A znode of another owner has the candidate's name when the server reads the confirmation.
+#[tokio::test(start_paused = true)]
+async fn in_a_format_without_ids_a_name_guards_no_write_and_confirms_nothing() {
+    for format in WITHOUT_IDS {
+        let server = Server::new();
+        let client = server.client().await;
+        let mut nomination = client.election(ELECTION).format(format).nominate().unwrap();
+        let leadership = nomination.elected().await.unwrap();
+        let write = leadership.transaction().create("/written", "", CreateMode::Persistent);
+        let refused = write.commit().await.map(drop);
+        assert_eq!(refused, Err(TransactionError::NamesRecur), "{format:?}");
+        assert_eq!(client.exists("/written").await, Ok(None), "{format:?}");
+        assert_eq!(leadership.confirm().await, Ok(()), "{format:?}");
+
+        let candidate = format!("{ELECTION}/{}", leadership.candidate());
+        server.read_only_next(0);
+        let mut confirmed = pin!(leadership.confirm());
+        let mut cx = Context::from_waker(Waker::noop());
+        assert!(confirmed.as_mut().poll(&mut cx).is_pending());
+        let raw = server.raw();
+        raw.delete(&candidate).expect("it stands");
+        raw.create(&candidate, WireMode::PERSISTENT).expect("there is none");
+        server.read_freely();
+        assert_eq!(confirmed.await, Err(TransactionError::NotHeld), "{format:?}");
+
+        let guard = client.lock("/lock").format(format).lock().await.unwrap();
+        assert_eq!(guard.confirm().await, Ok(()), "{format:?}");
+        let refused = guard.transaction().commit().await.map(drop);
+        assert_eq!(refused, Err(TransactionError::NamesRecur), "{format:?}");
+    }
+}
+
+/// As one that was deposed, and has not heard of it.
+#[tokio::test(start_paused = true)]
+async fn in_a_format_without_ids_no_epoch_begins_after_that_of_a_greater_token() {
+    for format in WITHOUT_IDS {
+        let server = Server::new();
+        let client = server.client().await;
+        let mut nomination = client.election(ELECTION).format(format).nominate().unwrap();
+        let leadership = nomination.elected().await.unwrap();
+        let epoch = leadership.epoch().await.unwrap();
+        assert_eq!(leadership.epoch().await, Ok(epoch.clone()), "{format:?}");
+        leadership.acknowledge(b"ready").await.unwrap();
+
+        let next = format!("token: {}\n", leadership.token().get() + 1);
+        client.set_data(epoch.path(), next, Version::ANY).await.unwrap();
+        assert_eq!(leadership.epoch().await, Err(TransactionError::NotHeld), "{format:?}");
+        let late = leadership.acknowledge(b"late").await;
+        assert_eq!(late, Err(TransactionError::NotHeld), "{format:?}");
+    }
 }

@@ -10,7 +10,7 @@ use core::hash::{Hash, Hasher};
 use election_core::{End, Role, SessionId, Stat, Ticket, Token};
 
 use super::World;
-use super::client::{Client, Delivery};
+use super::client::{Client, Delivery, Sight};
 use super::ending::Course;
 use super::fields::{Field, Fields, Mix};
 use super::handing_over::HandOver;
@@ -28,6 +28,7 @@ impl World {
         }
         world.number(ranks.token(self.greatest_token));
         world.number(ranks.token(self.greatest_unshared));
+        world.number(ranks.token(self.written_by));
         core::mem::discriminant(&self.ending).hash(&mut world);
         for name in self.names_to_end() {
             world.number(ranks.name(*name));
@@ -77,6 +78,7 @@ impl Ranks {
         }
         ranks.tokens.push(world.greatest_token);
         ranks.tokens.push(world.greatest_unshared);
+        ranks.tokens.push(world.written_by);
         ranks.sequences.extend(world.server.unheard.iter().map(|name| name.sequence));
         if let Some(HandOver { to, token, .. }) = world.hand_over {
             ranks.sequences.push(to.sequence);
@@ -118,6 +120,13 @@ impl Ranks {
         self.tokens.extend(client.verified.map(Token::get));
         self.tokens.extend(client.kept.iter().flat_map(|(one, other)| [one.get(), other.get()]));
         self.tokens.extend(client.told_request.map(|(token, _)| token.get()));
+        if let Sight::Own(name) = client.sight {
+            self.sequences.push(name.sequence);
+        }
+        if let Some((name, token)) = client.guarded {
+            self.sequences.push(name.sequence);
+            self.tokens.push(token.get());
+        }
         self.sequences.extend(client.watchers.iter().map(|watcher| watcher.name.sequence));
         let requests = client.requests.iter().map(|(_, request)| *request);
         for request in requests.chain(client.in_doubt.iter().map(|lost| lost.request)) {
@@ -206,6 +215,15 @@ impl Ranks {
             mix.number(i64::from(client.nominee.attempts()));
         }
         self.property(world, client, mix);
+        if let Some((name, token)) = client.guarded {
+            mix.number(self.name(name));
+            mix.number(self.token(token.get()));
+        }
+        mix.number(match client.sight {
+            Sight::Nothing => -9,
+            Sight::Barrier => -10,
+            Sight::Own(name) => self.name(name),
+        });
         if self.tells_ends {
             client.end().map(|end| end == End::ElectionEnded).hash(mix);
         }

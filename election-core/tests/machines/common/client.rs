@@ -63,6 +63,16 @@ pub enum Link {
     Down,
 }
 
+/// What the present connection has shown of the own znode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Sight {
+    Nothing,
+    /// A quorum has committed something: what is read now is not older.
+    Barrier,
+    /// Behind that, the znode with this name was the session's.
+    Own(Name),
+}
+
 /// Whether the user of a writer wants it to go on as a reader, and was not told yet that it does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Downgrade {
@@ -93,6 +103,10 @@ pub struct Client {
     pub told: Told,
     /// The own znode, as read on this connection.
     pub verified: Option<Token>,
+    /// What this connection has shown of the own znode, for a deletion by a name that may recur.
+    pub sight: Sight,
+    /// A write that is guarded by this znode, of a leadership with this token, is on its way.
+    pub guarded: Option<(Name, Token)>,
     pub withdrawn: bool,
     /// Whether it was ever told that it holds.
     pub has_held: bool,
@@ -128,6 +142,8 @@ impl Client {
             stragglers: Vec::new(),
             told: Told::NotLeading,
             verified: None,
+            sight: Sight::Nothing,
+            guarded: None,
             withdrawn: false,
             has_held: false,
             log: None,

@@ -67,6 +67,10 @@ pub enum Step {
     /// A leader begins to hand the leadership over to this candidate.
     LeaderHandsOver(usize, Name),
     HandOverGoesOn,
+    /// A client that believes to lead sends a write that its candidate guards.
+    WriteGuarded(usize),
+    /// The write reaches ZooKeeper's leader, however late.
+    ApplyGuarded(usize),
 }
 
 impl Step {
@@ -82,6 +86,7 @@ impl Step {
             | Self::ForeignLeaves(_)
             | Self::OperatorGoesOn
             | Self::HandOverGoesOn
+            | Self::ApplyGuarded(_)
             | Self::ExpireFormer(_) => true,
             Self::Disconnect(i) => !world.clients[i].session_lives,
             Self::Look(i) => {
@@ -108,6 +113,7 @@ impl Step {
             | Self::OperatorEnds
             | Self::OperatorIsKilled
             | Self::LeaderHandsOver(..)
+            | Self::WriteGuarded(_)
             | Self::OperatorReopens => false,
         }
     }
@@ -159,6 +165,7 @@ impl World {
         }
         self.steps_of_the_ending(&mut steps);
         self.steps_of_the_hand_over(&mut steps);
+        self.guarded_writes(&mut steps);
         steps
     }
 

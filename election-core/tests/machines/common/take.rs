@@ -4,9 +4,9 @@ use core::mem;
 
 use election_core::{Change, Event, Failure, Notice, Recipe as _, SessionId, Token};
 
-use super::client::{Client, Delivery, Due, InDoubt, Link, Watcher};
+use super::client::{Client, Delivery, Due, InDoubt, Link, Sight, Watcher};
 use super::machine::News;
-use super::server::{Answer, Author, Entry, Kind, Name, Request, Znode};
+use super::server::{Answer, Author, Entry, Kind, Name, Request, UNTOLD, Znode};
 use super::step::{Heard, Step, is_former};
 use super::{ANY_NUMBER, NEWEST, World};
 
@@ -35,6 +35,7 @@ impl World {
             Step::ApplyInDoubt(i, k) => {
                 let InDoubt { session, request } = self.clients[i].in_doubt.remove(k);
                 let author = Author { session, ..self.clients[i].author() };
+                self.note_another_deleted(i, request);
                 self.server.write(author, request);
             }
             Step::DropInDoubt(i) => self.clients[i].in_doubt.clear(),
@@ -68,6 +69,7 @@ impl World {
             | Step::ForeignDowngrades(_)
             | Step::ForeignLeaves(_) => self.contend(step),
             Step::LeaderHandsOver(..) | Step::HandOverGoesOn => self.go_on_handing_over(step),
+            Step::WriteGuarded(_) | Step::ApplyGuarded(_) => self.write_guarded(step),
             step => self.operate(step),
         }
         self.bound_the_lag();
@@ -139,6 +141,7 @@ impl World {
         client.link = Link::Down;
         client.applied = client.seen;
         client.verified = None;
+        client.sight = Sight::Nothing;
         client.watchers.clear();
         let unanswered: Vec<_> = client.unanswered().collect();
         client.due.clear();
@@ -195,6 +198,7 @@ impl World {
             client.applied = self.server.end() - behind;
             client.seen = client.applied;
             let answer = self.server.read(client.applied, request, session);
+            client.see(request, &answer);
             if let (Request::Read(name), Answer::Read(..))
             | (Request::Exists(name), Answer::Exists(..)) = (request, &answer)
             {
@@ -206,10 +210,26 @@ impl World {
         if request == Request::Barrier {
             // The server has applied or refused the earlier requests of this session by now.
             client.in_doubt.retain(|lost| lost.session != session);
+            if client.kind().format().names_recur() {
+                client.sight = Sight::Barrier;
+            }
         }
+        self.note_another_deleted(i, request);
         let author = self.clients[i].author();
         let answer = self.server.write(author, request);
         self.clients[i].due.push_back(Due { position: self.server.end(), ticket, answer });
+    }
+
+    /// Notes that a deletion hits a znode that was given the name while the deletion was on its way: no condition of a
+    /// server tells them apart, so for its nominee this is an operator's deletion.
+    fn note_another_deleted(&mut self, i: usize, request: Request) {
+        if let Request::Delete(name, _) = request
+            && name.client == UNTOLD
+            && let Some(znode) = self.server.find(name)
+            && !self.clients[i].has_had(znode.owner)
+        {
+            self.evicted.push((name, znode.token));
+        }
     }
 
     /// The client's server answers the next request without having looked at it.

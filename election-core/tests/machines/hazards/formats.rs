@@ -148,6 +148,48 @@ fn a_cleanup_without_an_id_deletes_what_the_session_owns() {
     assert!(world.clients[0].is_idle_for_good());
 }
 
+/// Its connection hears nothing, and what it sends arrives: another's candidate has its name by now.
+#[test]
+fn who_leaves_without_an_id_deletes_no_other_candidate() {
+    for options in [None, Some(LockOptions { format: PLAIN, ..LockOptions::exclusive() })] {
+        let mut world = match options {
+            None => World::in_format(2, PLAIN, Budget::default()),
+            Some(options) => World::locks(&[options, options], Budget::default()),
+        };
+        world.take(Step::Connect(0));
+        world.requests_until_rest(0);
+        world.budget.wipes = 1;
+        world.take(Step::OperatorWipes);
+        world.take(Step::Connect(1));
+        world.requests_until_rest(1);
+        assert_eq!(world.candidate(0), world.candidate(1), "the name recurs");
+        assert!(matches!(world.role(1), Role::Leading { .. }));
+
+        world.take(Step::Withdraw(0));
+        world.settle();
+        assert_eq!(world.server.tip.znodes.len(), 1);
+        assert!(matches!(world.role(1), Role::Leading { .. }), "{:?}", world.role(1));
+        assert!(world.clients[0].is_idle_for_good());
+    }
+}
+
+/// Its data was written between the look and the deletion: it is looked at again.
+#[test]
+fn who_leaves_without_an_id_looks_again_after_a_write() {
+    let mut world = World::in_format(1, PLAIN, Budget::default());
+    world.take(Step::Connect(0));
+    world.requests_until_rest(0);
+    let own = world.candidate(0);
+    world.take(Step::Withdraw(0));
+    world.run_until(0, |request| matches!(request, Request::Delete(..)));
+    world.budget.writes = 1;
+    world.take(Step::OperatorWrites(own));
+    let requests = world.requests_until_rest(0);
+    let again = [Request::Barrier, Request::LookAt(own)];
+    assert_eq!(requests[1..3], again, "{requests:?}");
+    assert!(world.server.tip.znodes.is_empty());
+}
+
 /// A participant of another library's format, which would lead beside them.
 #[test]
 fn a_participant_of_another_format_is_first() {

@@ -3,8 +3,8 @@
 use election_core::{Event, Notice, Output, Recipe, Ticket};
 
 use super::super::machine::News;
-use super::super::server::Request;
-use super::{Client, Downgrade, Told};
+use super::super::server::{Answer, Kind, Request};
+use super::{Client, Downgrade, Sight, Told};
 
 impl Client {
     /// Feeds an event and queues the command that follows; the error is a broken rule.
@@ -102,6 +102,15 @@ impl Client {
         if !ticket.is_cleanup() && self.unanswered().any(|ticket| self.is_awaited(ticket)) {
             return Err(format!("{request:?} is asked for while another request is in flight"));
         }
+        if let Request::Delete(name, _) = request
+            && matches!(name.kind, Kind::Plain | Kind::Session)
+            && self.sight != Sight::Own(name)
+        {
+            return Err(format!("deletes {name:?}, which may be another's by now"));
+        }
+        if !matches!(request, Request::Barrier | Request::List | Request::LookAt(_)) {
+            self.sight = Sight::Nothing;
+        }
         if matches!(request, Request::Create(_)) {
             self.creates = self.creates.saturating_add(1);
             if self.in_doubt.iter().any(|lost| {
@@ -117,6 +126,28 @@ impl Client {
         }
         self.requests.push_back((ticket, request));
         Ok(())
+    }
+}
+
+impl Client {
+    /// Notes what a read has shown of the own znode, or of another one of the session's, which no candidate is.
+    pub fn see(&mut self, request: Request, answer: &Answer) {
+        self.sight = match (self.sight, request, answer) {
+            (_, Request::Read(name) | Request::ReadUnwatched(name), Answer::Read(_, stat, _))
+                if stat.owner == Some(self.session)
+                    && self.kind().format().names_recur()
+                    && self.candidate().is_some_and(|own| own != name) =>
+            {
+                Sight::Own(name)
+            }
+            (Sight::Nothing, ..) => Sight::Nothing,
+            (_, Request::LookAt(name), Answer::Exists(_, stat))
+                if stat.owner == Some(self.session) =>
+            {
+                Sight::Own(name)
+            }
+            _ => Sight::Barrier,
+        };
     }
 }
 
