@@ -4,8 +4,8 @@
 
 A trace has one event a line, in the order in which they happened, as `traces.rs` of `tests/simulation` writes it:
 
-    run GRADE PACE TIMEOUT            a session is to be made; without a time. Times are in microseconds of true time,
-                                      which the client's clock shows
+    AT run GRADE PACE TIMEOUT         a session is to be made. Times are in microseconds of true time, which the client's
+                                      clock shows
     AT leads L EPOCH RATE             L leads; its clock runs at RATE thousandths of the true rate
     AT ping F EPOCH                   the leader of EPOCH pings F
     AT swap F EPOCH SENT touch|none   F answers the ping that was sent at SENT: with a touch of the session, or without
