@@ -175,7 +175,16 @@ impl World {
     fn needs_look(&self) -> bool {
         let is_hidden = matches!(self.told, Some(Observed::Hidden));
         // A child that may not be looked at has no watch.
-        let is_blind = self.watch.len() < 2 && matches!(self.told, Some(Observed::Blocked { .. }));
+        let is_blind = match &self.told {
+            Some(Observed::Blocked { by: Some(by), .. }) => {
+                self.trees.iter().flatten().flatten().any(|znode| {
+                    znode.is_barred
+                        && znode.is_foreign()
+                        && name(self.subject, znode) == by.as_str()
+                })
+            }
+            _ => false,
+        };
         let is_outdated = (is_hidden || is_blind) && self.applied == self.end() && !self.is_true();
         let waits = self.observer.waits_for_look() || self.is_deaf || is_outdated;
         waits && self.request.is_none() && !self.is_over()
