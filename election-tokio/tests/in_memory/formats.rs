@@ -217,8 +217,8 @@ async fn an_election_that_is_over_ends_its_nominations() {
     let watched = server.requests(OpCode::EXISTS);
     client.create(&format!("{ELECTION}/DONE"), "", CreateMode::Persistent).await.unwrap();
     settle().await;
-    // For the sign, and for the own znode of each before it is deleted.
-    assert_eq!(server.requests(OpCode::EXISTS), watched + 3);
+    // For the sign; and before each deletes its znode, it looks which one its session owns.
+    assert_eq!(server.requests(OpCode::EXISTS), watched + 5);
     assert_eq!(leadership.lost().await, LostReason::ElectionEnded);
     let over = EndReason::ElectionEnded;
     assert_eq!(first.elected().await.unwrap_err(), over);
