@@ -23,7 +23,7 @@ pub struct GuardedTransaction {
     transaction: Transaction,
 }
 
-/// What the name of a holder's znode guards.
+/// The guard that the name of a holder's znode makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Guard {
     /// No other znode ever has the name: while one stands, the holder holds.
