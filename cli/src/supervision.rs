@@ -245,7 +245,7 @@ impl<'a, H: Held> Supervision<'a, H> {
         self.reserve = self.grace.min(spare).min(self.pace.longest_reserve);
     }
 
-    /// Returns when COMMAND has to be told to end unless the lease is renewed.
+    /// Returns when `SIGTERM` is due unless the lease is renewed.
     fn late_from(&self, until: Instant) -> Instant {
         until.checked_sub(self.pace.margin + self.reserve).unwrap_or(until)
     }

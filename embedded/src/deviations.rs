@@ -69,7 +69,7 @@ pub enum Shutdown {
     #[default]
     SessionsGoOn,
     /// The member has them closed before it closes the connections, so the ephemeral znodes go before
-    /// their clients can know. Keeper: `shutdown`, KeeperRequestDispatcher2.cpp@f401ef0, which says so;
+    /// their clients can know. Keeper: `shutdown`, KeeperRequestDispatcher2.cpp@f401ef0, in its comment;
     /// `ClickHouse` #41215.
     SessionsEnd,
 }
