@@ -15,7 +15,7 @@ use crate::leases;
 use crate::network::{Network, TICK};
 
 /// How many seeds of each world are replayed unless `TRACE_SEEDS` says otherwise.
-const SEEDS: u64 = 12;
+const SEEDS: u64 = 30;
 
 /// How often something befalls the session or its ensemble.
 const ACTS: u32 = 30;
