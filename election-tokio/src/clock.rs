@@ -18,7 +18,8 @@ struct Dial {
     /// Returns how long the machine has slept since it was started.
     total: fn() -> Duration,
     at_start: Duration,
-    own: Option<Own>,
+    /// Most clients have none, and a client at rest is to be small.
+    own: Option<Box<Own>>,
     seen_micros: AtomicU64,
 }
 
@@ -81,7 +82,7 @@ impl Clock {
     fn start_with(total: fn() -> Duration, own: Option<OwnClock>) -> Self {
         let (at_start, seen_micros) = (total(), AtomicU64::new(0));
         // The user's clock is read first: what passes until tokio's is read counts as sleep.
-        let own = own.map(|clock| Own { at_start: clock.read(), clock });
+        let own = own.map(|clock| Box::new(Own { at_start: clock.read(), clock }));
         Self(Arc::new(Dial { origin: Instant::now(), total, at_start, own, seen_micros }))
     }
 

@@ -1,6 +1,7 @@
 //! Requests in order, with their numbers: those that were sent, and those that wait for a connection
 //! (docs/protocol.md#order).
 
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
@@ -57,7 +58,14 @@ pub(crate) struct Requests<R> {
     in_flight: VecDeque<Pending<R>>,
     queued: VecDeque<Pending<R>>,
     queued_frames: BytesMut,
-    /// The operations over which a server that did not know them has closed the connection.
+    /// Mostly there are none, and a session at rest is to be small.
+    unknown: Option<Box<Unknown>>,
+}
+
+/// The operations that servers do not know.
+#[derive(Debug, Default)]
+struct Unknown {
+    /// Those over which a server has closed the connection after its answer.
     refused: Vec<OpCode>,
     unanswered: Unanswered,
 }
@@ -72,8 +80,7 @@ impl<R> Requests<R> {
             in_flight: VecDeque::new(),
             queued: VecDeque::new(),
             queued_frames: BytesMut::new(),
-            refused: Vec::new(),
-            unanswered: Unanswered::default(),
+            unknown: None,
         }
     }
 
@@ -172,7 +179,7 @@ impl<R> Requests<R> {
         }
         match self.in_flight.pop_front() {
             Some(Pending { opcode, sent_at, purpose: Purpose::Caller(tag), .. }) => {
-                self.unanswered.answered(opcode);
+                self.note_answer(opcode);
                 Some((tag, sent_at))
             }
             _ => None,
@@ -185,7 +192,7 @@ impl<R> Requests<R> {
         let unexpected = ProtocolError::UnexpectedReply { expected, got };
         if expected == Some(got) {
             let answered = self.in_flight.pop_front().ok_or(unexpected)?;
-            self.unanswered.answered(answered.opcode);
+            self.note_answer(answered.opcode);
             Ok(answered)
         } else {
             Err(unexpected)
@@ -224,22 +231,33 @@ impl<R> Requests<R> {
     /// Marks an operation as never to be sent again: each attempt costs the connection.
     pub(crate) fn refuse(&mut self, opcode: OpCode) {
         if !self.is_refused(opcode) {
-            self.refused.push(opcode);
+            self.unknown.get_or_insert_default().refused.push(opcode);
         }
     }
 
     pub(crate) fn is_refused(&self, opcode: OpCode) -> bool {
-        self.refused.contains(&opcode) || self.unanswered.condemns(opcode)
+        self.unknown.as_ref().is_some_and(|unknown| {
+            unknown.refused.contains(&opcode) || unknown.unanswered.condemns(opcode)
+        })
+    }
+
+    fn note_answer(&mut self, opcode: OpCode) {
+        if let Some(unknown) = &mut self.unknown {
+            unknown.unanswered.answered(opcode);
+        }
     }
 
     /// Notes the unanswered requests of a connection that ended, maybe over one of them.
     pub(crate) fn ended_over(&mut self, family: ServerFamily, lost: &VecDeque<Pending<R>>) {
-        self.unanswered.connection_ended(family, lost.iter().map(|pending| pending.opcode));
+        let unanswered = &mut self.unknown.get_or_insert_default().unanswered;
+        unanswered.connection_ended(family, lost.iter().map(|pending| pending.opcode));
     }
 
     /// Takes over what the session before this one knew of the servers.
     pub(crate) fn inherit(&mut self, former: &Self) {
-        self.unanswered = former.unanswered.clone();
+        if let Some(former) = &former.unknown {
+            self.unknown.get_or_insert_default().unanswered = former.unanswered.clone();
+        }
     }
 
     /// Returns the oldest request without an answer, and when it was submitted.

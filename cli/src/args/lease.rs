@@ -37,7 +37,7 @@ enum GradeName {
     /// single server.
     Contact,
     /// No proof: two machines may hold it at once. For `ClickHouse` Keeper and `RaftKeeper`, where
-    /// nothing better can be had: guard each write by the token.
+    /// nothing better can be had: let the token protect each write.
     Advisory,
 }
 

@@ -141,9 +141,9 @@ fn assert_shown_escaped(servers: &str, options: &[&str]) {
     let plan = Plan { servers, id: "a", options, script: BEATING };
     let run = Run::start(&folder, &plan);
     run.wait_until_said("blocked: the candidate ahead is not ephemeral");
-    let following = run.wait_for("following", 1);
-    assert_eq!(following["predecessor"], FORGED);
-    run.wait_until_said(r" follows \u{1b}]0;x\u{7}\r\nzkelect: forged\u{202e}\u{200b}");
+    let blocked = run.wait_for("blocked", 1);
+    assert!(blocked["by"].as_str().is_some_and(|by| by.starts_with(FORGED)), "{blocked}");
+    run.wait_until_said(r" is blocked by \u{1b}]0;x\u{7}\r\nzkelect: forged\u{202e}\u{200b}");
     assert_is_fit(&run.said());
     assert_is_fit(&std::fs::read_to_string(folder.file("a.events")).expect("events"));
 }

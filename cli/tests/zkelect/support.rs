@@ -25,6 +25,11 @@ pub(crate) fn command(line: &[&str]) -> Command {
     command
 }
 
+/// Returns whether a line of `check` warns of the release, as it does of Debian's 3.8.0.
+pub(crate) fn is_of_release(line: &str) -> bool {
+    line.starts_with("warning  durability ") || line.trim_start().starts_with("go to 3.8.5, or to ")
+}
+
 /// Returns the shared server, with a chroot of the test's own.
 pub(crate) fn servers(label: &str) -> String {
     let server = shared().expect("a server");
