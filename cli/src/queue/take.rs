@@ -163,6 +163,6 @@ mod tests {
     #[test]
     fn a_terminal_is_shown_what_it_would_act_upon() {
         let data = b"a\tb\n\x1b]0;t\x07\xffz\xe2\x80\xae\r\n";
-        assert_eq!(for_eyes(data), "a\tb\n\\u{1b}]0;t\\u{7}\\xffz\\u{202e}\\u{d}\n");
+        assert_eq!(for_eyes(data), "a\tb\n\\u{1b}]0;t\\u{7}\\xffz\\u{202e}\\r\n");
     }
 }
