@@ -189,13 +189,17 @@ impl Error {
     /// Returns whether the operation may have happened, although it failed. Do not repeat such a
     /// write blindly.
     pub fn may_have_happened(&self) -> bool {
-        matches!(
-            self.kind,
+        match self.kind {
             ErrorKind::ConnectionLoss
-                | ErrorKind::ReplyTooLarge { .. }
-                | ErrorKind::UnreadableReply(_)
-                | ErrorKind::UnreadableConfig
-        )
+            | ErrorKind::ReplyTooLarge { .. }
+            | ErrorKind::UnreadableReply(_)
+            | ErrorKind::UnreadableConfig => true,
+            // By a server without `create2` the client creates, and looks afterwards: the znode was there.
+            ErrorKind::Refused(code) => {
+                self.operation == OpCode::EXISTS && code == ErrorCode::NO_NODE
+            }
+            _ => false,
+        }
     }
 }
 
@@ -266,6 +270,15 @@ impl ErrorKind {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// An item that was put to a queue, and taken at once.
+    #[test]
+    fn what_was_created_and_is_gone_at_the_look_may_have_happened() {
+        let of = |operation, code| Error::new(operation, "/a", ErrorKind::Refused(code));
+        assert!(of(OpCode::EXISTS, ErrorCode::NO_NODE).may_have_happened());
+        assert!(!of(OpCode::EXISTS, ErrorCode::NO_AUTH).may_have_happened());
+        assert!(!of(OpCode::CREATE, ErrorCode::NO_NODE).may_have_happened());
+    }
 
     #[test]
     fn advice_knows_what_was_asked_for() {

@@ -189,7 +189,8 @@ pub enum SubmitError {
         limit: usize,
     },
     /// A server did not know the operation, and closed the connection over it; or two connections in a
-    /// row have ended over it, without an answer. This session does not try it again, or not soon.
+    /// row to a server that is not Apache ZooKeeper have ended over it, without an answer. This session
+    /// does not try it again.
     #[error("the server does not know {0}")]
     Unsupported(OpCode),
     /// The session has ended, or is closing.

@@ -352,7 +352,7 @@ impl<R, W: Clone> Session<R, W> {
     }
 
     /// Returns whether a server has answered this operation with `Unimplemented`, or two connections in a
-    /// row have ended over it. The session does not send it any more, since each attempt costs a
+    /// row have ended over it, to a server that is not Apache ZooKeeper. The session does not send it any more, since each attempt costs a
     /// connection.
     pub fn is_unsupported(&self, operation: OpCode) -> bool {
         self.requests.is_refused(operation)

@@ -39,27 +39,23 @@ impl Unanswered {
 
     /// Notes the end of a connection to a server of this family, over these unanswered operations.
     ///
-    /// Only the operation is suspected that can be replaced, or done without. Apache ZooKeeper would have
-    /// answered, so there it was chance twice: the next connection but one tries it again.
+    /// Apache ZooKeeper would have answered, so there it was chance, however often. A plain form is no
+    /// full replacement: `create` reports no metadata, and the znode may be gone when the client looks.
     pub(crate) fn connection_ended(
         &mut self,
         family: ServerFamily,
         unanswered: impl Iterator<Item = OpCode>,
     ) {
-        let lost: Vec<OpCode> =
-            unanswered.filter(|opcode| is_suspicious(*opcode, family)).collect();
-        self.0.retain_mut(|suspect| {
-            let is_condemned = suspect.losses >= ENOUGH;
-            match family {
-                _ if lost.contains(&suspect.opcode) => true,
-                ServerFamily::KeeperLike => is_condemned,
-                ServerFamily::ZooKeeper => {
-                    suspect.losses = ENOUGH - 1;
-                    is_condemned
-                }
-            }
-        });
-        for opcode in lost {
+        match family {
+            ServerFamily::ZooKeeper => self.0.clear(),
+            ServerFamily::KeeperLike => self.suspect(&unanswered.collect::<Vec<_>>()),
+        }
+    }
+
+    /// Suspects the operations that can be replaced, or done without.
+    fn suspect(&mut self, unanswered: &[OpCode]) {
+        self.0.retain(|suspect| suspect.losses >= ENOUGH || unanswered.contains(&suspect.opcode));
+        for &opcode in unanswered.iter().filter(|opcode| may_be_unknown(**opcode)) {
             match self.0.iter_mut().find(|suspect| suspect.opcode == opcode) {
                 Some(suspect) => suspect.losses = suspect.losses.saturating_add(1),
                 None => self.0.push(Suspect { opcode, losses: 1 }),
@@ -68,27 +64,24 @@ impl Unanswered {
     }
 }
 
-/// Returns whether an operation is one that servers of the family may lack, and a client can do without.
+/// Returns whether an operation is one that servers of this kind may lack, and a client can do without.
 /// `create2` has a form that all servers know.
-fn is_suspicious(opcode: OpCode, family: ServerFamily) -> bool {
-    match family {
-        ServerFamily::ZooKeeper => opcode == OpCode::CREATE2,
-        ServerFamily::KeeperLike => matches!(
-            opcode,
-            OpCode::CREATE2
-                | OpCode::CREATE_CONTAINER
-                | OpCode::CREATE_TTL
-                | OpCode::ADD_WATCH
-                | OpCode::CHECK_WATCHES
-                | OpCode::REMOVE_WATCHES
-                | OpCode::SET_WATCHES2
-                | OpCode::MULTI_READ
-                | OpCode::GET_ALL_CHILDREN_NUMBER
-                | OpCode::GET_EPHEMERALS
-                | OpCode::WHO_AM_I
-                | OpCode::RECONFIG
-        ),
-    }
+const fn may_be_unknown(opcode: OpCode) -> bool {
+    matches!(
+        opcode,
+        OpCode::CREATE2
+            | OpCode::CREATE_CONTAINER
+            | OpCode::CREATE_TTL
+            | OpCode::ADD_WATCH
+            | OpCode::CHECK_WATCHES
+            | OpCode::REMOVE_WATCHES
+            | OpCode::SET_WATCHES2
+            | OpCode::MULTI_READ
+            | OpCode::GET_ALL_CHILDREN_NUMBER
+            | OpCode::GET_EPHEMERALS
+            | OpCode::WHO_AM_I
+            | OpCode::RECONFIG
+    )
 }
 
 #[cfg(test)]
@@ -96,6 +89,7 @@ mod tests {
     use super::*;
 
     const CREATE: OpCode = OpCode::CREATE2;
+    const KEEPER: ServerFamily = ServerFamily::KeeperLike;
 
     fn lose(unanswered: &mut Unanswered, family: ServerFamily, opcodes: &[OpCode]) {
         unanswered.connection_ended(family, opcodes.iter().copied());
@@ -103,46 +97,29 @@ mod tests {
 
     #[test]
     fn two_connections_in_a_row_condemn_an_operation() {
-        for family in [ServerFamily::ZooKeeper, ServerFamily::KeeperLike] {
-            let mut unanswered = Unanswered::default();
-            for _ in 0..5 {
-                lose(&mut unanswered, family, &[CREATE]);
-                lose(&mut unanswered, family, &[]);
-                lose(&mut unanswered, family, &[CREATE, OpCode::SYNC]);
-                unanswered.answered(CREATE);
-                assert!(!unanswered.condemns(CREATE));
-            }
-            lose(&mut unanswered, family, &[CREATE]);
-            lose(&mut unanswered, family, &[CREATE, OpCode::CREATE]);
-            assert!(unanswered.condemns(CREATE));
-            assert!(!unanswered.condemns(OpCode::CREATE), "it has no plainer form");
+        let mut unanswered = Unanswered::default();
+        for _ in 0..5 {
+            lose(&mut unanswered, KEEPER, &[CREATE]);
+            lose(&mut unanswered, KEEPER, &[]);
+            lose(&mut unanswered, KEEPER, &[CREATE, OpCode::SYNC]);
+            unanswered.answered(CREATE);
+            assert!(!unanswered.condemns(CREATE));
         }
+        lose(&mut unanswered, KEEPER, &[CREATE]);
+        lose(&mut unanswered, KEEPER, &[CREATE, OpCode::CREATE]);
+        assert!(unanswered.condemns(CREATE));
+        assert!(!unanswered.condemns(OpCode::CREATE), "it has no plainer form");
+        lose(&mut unanswered, KEEPER, &[]);
+        assert!(unanswered.condemns(CREATE), "it is not tried again");
     }
 
     #[test]
-    fn apache_zookeeper_is_asked_again_and_others_are_not() {
-        let condemned = |family| {
-            let mut unanswered = Unanswered::default();
-            lose(&mut unanswered, family, &[CREATE]);
-            lose(&mut unanswered, family, &[CREATE]);
-            lose(&mut unanswered, family, &[]);
-            let before = unanswered.condemns(CREATE);
-            lose(&mut unanswered, family, &[CREATE]);
-            (before, unanswered.condemns(CREATE))
-        };
-        assert_eq!(condemned(ServerFamily::ZooKeeper), (false, true));
-        assert_eq!(condemned(ServerFamily::KeeperLike), (true, true));
-    }
-
-    #[test]
-    fn a_watch_that_stays_is_not_suspected_of_apache_zookeeper() {
+    fn nothing_is_suspected_of_apache_zookeeper() {
         let mut unanswered = Unanswered::default();
         for _ in 0..9 {
-            lose(&mut unanswered, ServerFamily::ZooKeeper, &[OpCode::ADD_WATCH]);
+            lose(&mut unanswered, ServerFamily::ZooKeeper, &[CREATE, OpCode::ADD_WATCH]);
         }
+        assert!(!unanswered.condemns(CREATE));
         assert!(!unanswered.condemns(OpCode::ADD_WATCH));
-        lose(&mut unanswered, ServerFamily::KeeperLike, &[OpCode::ADD_WATCH]);
-        lose(&mut unanswered, ServerFamily::KeeperLike, &[OpCode::ADD_WATCH]);
-        assert!(unanswered.condemns(OpCode::ADD_WATCH));
     }
 }
