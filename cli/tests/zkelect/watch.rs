@@ -115,13 +115,16 @@ pub(crate) struct Terminal {
 
 impl Terminal {
     pub(crate) fn start(line: &[&str], environment: &[(&str, &str)]) -> Self {
-        let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
+        // Not for the programs that other tests start meanwhile: the terminal ends with this one.
+        let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
+        let terminal = openpt(flags).expect("a terminal");
         grantpt(&terminal).expect("it is ours");
         unlockpt(&terminal).expect("it is ours");
         let size = Winsize { ws_row: 24, ws_col: 60, ws_xpixel: 0, ws_ypixel: 0 };
         tcsetwinsize(&terminal, size).expect("a size");
         let name = ptsname(&terminal, Vec::new()).expect("a name");
-        let end = open(name.as_c_str(), OFlags::RDWR | OFlags::NOCTTY, Mode::empty());
+        let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let end = open(name.as_c_str(), flags, Mode::empty());
         let end: OwnedFd = end.expect("the other end");
         let mut command: Command = zkelect();
         command.args(line).env("TERM", "xterm").env_remove("NO_COLOR");

@@ -8,9 +8,11 @@ use core::time::Duration;
 use std::io;
 use std::net::{TcpListener, TcpStream};
 use std::thread::{self, JoinHandle};
+use std::time::Instant;
 
 use super::relay;
 use super::state::Shared;
+use crate::wait::SOON;
 
 #[derive(Debug)]
 pub(super) enum Door {
@@ -20,7 +22,7 @@ pub(super) enum Door {
 
 impl Door {
     pub(super) fn open(address: SocketAddr, shared: &Arc<Shared>) -> io::Result<Self> {
-        let listener = TcpListener::bind(address)?;
+        let listener = listen(address)?;
         let closing = Arc::new(AtomicBool::new(false));
         let (shared, told) = (Arc::clone(shared), Arc::clone(&closing));
         let porter = thread::Builder::new()
@@ -42,6 +44,21 @@ impl Door {
             if porter.join().is_err() {
                 eprintln!("the proxy at {address} panicked while accepting");
             }
+        }
+    }
+}
+
+/// Listens on `address`; waits, up to [`SOON`], while the port is still in use.
+///
+/// A program that another thread starts has a copy of the closed listener for a moment: until its `exec`.
+fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    let deadline = Instant::now() + SOON;
+    loop {
+        match TcpListener::bind(address) {
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse && Instant::now() < deadline => {
+                thread::sleep(Duration::from_millis(5));
+            }
+            bound => return bound,
         }
     }
 }
