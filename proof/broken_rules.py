@@ -58,6 +58,20 @@ class SyncsVouch(Client):
         return super().vouch(lease, True)
 
 
+class WritesVouchForEverything(Client):
+    """A write vouches for all that is proved when its answer comes, however early it was sent."""
+
+    def committed(self, lease, now, sent_at):
+        return self.vouch(self.settle(lease, now, sent_at), True)
+
+
+class WritesSettleAtOnce(Client):
+    """A write settles a tentative proof however soon it was sent."""
+
+    def committed(self, lease, now, sent_at):
+        return super().committed(lease, now, later(sent_at, lease.settles_at))
+
+
 class EarlierCommitsVouch(Client):
     """A commit vouches for what is proved after it, too."""
 

@@ -59,6 +59,8 @@ class Played:
         elif name == "confirmed":
             said.append("counts" if self.lease.evidence.unconfirmed.some else "nothing")
             self.lease = client.confirmed(self.lease, now)
+        elif name == "committed":
+            self.lease = client.committed(self.lease, now, rest[0])
         elif name == "refused":
             self.lease = client.not_confirmed(self.lease)
         elif name == "end":
@@ -96,6 +98,9 @@ def generate():
                 rest = [sent, timeout]
             elif call == "heartbeat":
                 rest = [sent, dice.choice(("check", "sync"))]
+            elif call == "committed":
+                # It may have been on its way for longer than what was proved meanwhile.
+                rest = [dice.choice((sent, max(0, sent - dice.randrange(20_000))))]
             else:
                 rest = [sent] if call in ("answered", "confirmed") else []
             lines.append(" ".join(map(str, [call, now, *rest, ">", *played.call(call, now, *rest)])))
@@ -107,6 +112,7 @@ def choose(dice, played, grade):
     often = ["answered"] * 6 if grade == CONTACT else ["heartbeat"] * 6
     if played.lease.evidence.unconfirmed.some:
         often = ["confirmed"] * 10 + ["refused"]
+    often += [] if grade == CONTACT else ["committed"] * 5
     return dice.choice(often + ["clock", "resumed", "clock", dice.choice(("resumed", "made", "read-only", "end", *often))])
 
 

@@ -17,6 +17,7 @@ CO_F, _, CO = CONFIRMATION = ["a confirmation reaches F", "L works on the reques
 PING, PONG, TOUCHES = PINGED = ["L pings F", "F answers a ping", "F's touches reach L"]
 ASKED, ANSWERED = ANY = ["the server answers a request", "the client has the answer"]
 REFUSED = "the confirmation is refused"
+COMMITTED, WRITTEN = "a quorum commits a write", "the write is answered"
 PAIR = HEARTBEAT + CONFIRMATION
 LOST_PUT = [PING, PONG, HB_F, TOUCHES, AT_L, HB, PING, PONG, TOUCHES] + CONFIRMATION + PAIR + END
 
@@ -89,6 +90,8 @@ RULES = [
          [BREAKS, ELECTED, TAKES, CONNECTED] + HEARTBEAT + END),
     Case("3 commits after the proof", "a commit vouches for what is proved after it", dict(rule=broken.EarlierCommitsVouch),
          [BREAKS, ELECTED, TAKES, CONNECTED] + HEARTBEAT + END),
+    Case("3 writes as far as they go", "a write vouches for what is proved while it is on its way",
+         dict(rule=broken.WritesVouchForEverything), [COMMITTED, ELECTED] + PAIR + PINGED + PAIR + [WRITTEN] + END),
     Case("3 the leader's deadline", "what one leader has proved counts on the next connection",
          dict(rule=broken.DeadlinesByTheLeaderSurvive),
          [ELECTED] + AGAIN + HEARTBEAT + [BREAKS, TAKEN, TAKES, CONNECTED, HB_F, AT_L, MARKED, CLOSED, HB]),
@@ -100,7 +103,10 @@ RULES = [
          [TAKEN] + AGAIN + [HB_F, AT_L, MARKED, CLOSED, HB]),
     Case("5 settling", "a check that was sent at once settles", dict(rule=broken.SettlesAtOnce),
          [TAKEN] + AGAIN + HEARTBEAT + [REFUSED, HB_F, AT_L, MARKED, HB, CLOSED]),
-    Case("5 a check, under Quorum", "any answer settles", dict(rule=broken.AnyAnswerSettles), []),
+    Case("5 settling by a write", "a write that was sent at once settles", dict(rule=broken.WritesSettleAtOnce),
+         [TAKEN] + AGAIN + HEARTBEAT + [COMMITTED, MARKED, WRITTEN, CLOSED]),
+    Case("5 a check, under Quorum", "any answer settles", dict(rule=broken.AnyAnswerSettles),
+         [TAKEN] + AGAIN + HEARTBEAT + [REFUSED, COMMITTED, MARKED] + HEARTBEAT + [WRITTEN, CLOSED]),
     Case("5 a check, under Sync", "any answer settles", dict(grade=SYNC, rule=broken.AnyAnswerSettles),
          [TAKEN] + AGAIN + HEARTBEAT + [REFUSED] + HEARTBEAT + [MARKED, CLOSED]),
     Case("5 extended in time", "proofs extend a tentative deadline that has passed", dict(rule=broken.TentativeDeadlinesGrowLate),
@@ -136,5 +142,7 @@ WITNESSES = [
     Case("proved again", "a lease that has lapsed is proved again, tentatively at first", {},
          AGAIN + HEARTBEAT + [REFUSED] + HEARTBEAT, in_force(True, 18)),
     Case("ready", "a lease that syncs kept ready is proved by one check", {}, AGAIN + PAIR + HEARTBEAT, in_force(True, F(108, 10))),
+    Case("vouched by a write", "a lease that syncs kept ready is proved by a write of the caller's", {},
+         AGAIN + PAIR + HEARTBEAT + [COMMITTED, WRITTEN], in_force(True, F(108, 10))),
     Case("the end", "a session is closed once the deadline has passed", {}, END, lambda s, world, least: s.x.closed),
 ]

@@ -131,6 +131,13 @@ class Client:
         proved = self.vouch(self.prove(counted, now, unconfirmed.handed_over), unconfirmed.check)
         return If(unconfirmed.some, If(unconfirmed.has_handed_over, proved, counted), lease)
 
+    def committed(self, lease, now, sent_at):
+        settled = self.settle(lease, now, sent_at)
+        vouched = earlier(settled.by_leader, self.deadline_after(sent_at))
+        by_quorum = If(settled.has_by_quorum, later(settled.by_quorum, vouched), vouched)
+        longer = replace(settled, has_by_quorum=True, by_quorum=by_quorum)
+        return If(And(settled.state == PROVED, now < vouched), longer, settled)
+
     def not_confirmed(self, lease):
         evidence = lease.evidence
         return replace(lease, evidence=replace(evidence, unconfirmed=replace(evidence.unconfirmed, some=False)))

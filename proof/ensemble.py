@@ -58,6 +58,13 @@ class Request:
 
 
 @record
+class Write:
+    """A write of the caller's that a quorum has committed; any one of those that are on their way."""
+    answered: Flag  # its answer is on its way
+    sent_at: Time
+
+
+@record
 class State:
     now: Time
     highest: Time  # the highest epoch that is established
@@ -65,6 +72,7 @@ class State:
     connection: Connection
     handshake: Handshake
     request: Request
+    write: Write
     at_read_only: Flag  # the client is connected to a read-only server
     heard_at: Time  # when the client got the last answer
     lease: Lease
@@ -130,6 +138,7 @@ def steps(state, now, i, world):
         yield from requests_that_count_at_once(s, i, world)
     else:
         yield from heartbeats(s, i, world)
+        yield from writes(s, i, world)
         yield from pings(s, i, world)
     yield Step("the client looks at its clock", change(s, lease=world.rules.lapses(s.lease, s.now)))
     yield from excluded_events(s, i, world)
@@ -198,7 +207,7 @@ def connections(s, i, world):
     yield Step("a read-only server answers", change(s, heard_at=s.now, lease=answered),
                [s.at_read_only, s.heard_at <= i.sent_at, i.sent_at <= s.now, Not(s.handshake.on_its_way)])
     yield Step("the connection to a read-only server breaks", change(s, at_read_only=False), [s.at_read_only])
-    yield Step("the connection breaks", change(s, connection=dict(open=False), request=dict(kind=NOTHING)),
+    yield Step("the connection breaks", change(s, connection=dict(open=False), request=dict(kind=NOTHING), write=dict(answered=False)),
                [s.connection.open])
 
 
@@ -245,6 +254,16 @@ def heartbeats(s, i, world):
                [s.connection.open, request.kind == HEARTBEAT])
     yield Step("the confirmation is refused",
                change(s, request=dict(kind=NOTHING), lease=rules.not_confirmed(s.lease)), [s.connection.open, unconfirmed.some])
+
+
+def writes(s, i, world):
+    # Like a check, but beside heartbeats, in any order with them, and no touch of it is counted.
+    leader = s.connection.leader
+    yield Step("a quorum commits a write", change(s, write=Write(True, i.sent_at)),
+               [s.connection.open, i.sent_at <= s.now, s.highest == leader, passes_prep(s, leader, world)])
+    after = world.rules.committed(world.rules.lapses(s.lease, s.now), s.now, s.write.sent_at)
+    yield Step("the write is answered", vouched_for(change(s, write=dict(answered=False)), after, True, world),
+               [s.connection.open, s.write.answered])
 
 
 NEVER = Fraction(10**6)

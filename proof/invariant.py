@@ -1,5 +1,5 @@
 """The theorem, and the invariant that proves it by induction."""
-from client import CONTACT, NONE, ONE, PROVED, QUORUM, SETTLING, TWO
+from client import CONTACT, NONE, ONE, PROVED, QUORUM, SETTLING, SYNC, TWO
 from ensemble import ANY, CONFIRMATION, HEARTBEAT, NOTHING
 from logic import And, If, Implies, Not, Or
 
@@ -30,7 +30,7 @@ def resumed(s, world):
 def quiet(s):
     """Nothing is on its way, and the client has no evidence."""
     evidence, c = s.lease.evidence, s.connection
-    return And(Not(s.handshake.on_its_way), s.request.kind == NOTHING, Not(s.request.worked_on), Not(evidence.has_handshake),
+    return And(Not(s.handshake.on_its_way), s.request.kind == NOTHING, Not(s.write.answered), Not(s.request.worked_on), Not(evidence.has_handshake),
                evidence.pairs == NONE, Not(evidence.unconfirmed.some), s.heard_at == s.now, Not(s.lease.read_only), Not(s.at_read_only),
                c.answered <= c.pinged, c.pinged <= s.now, c.answered <= c.swapped, c.swapped <= s.now, c.arrived <= c.swapped)
 
@@ -115,6 +115,14 @@ def invariant(s, world):
             Implies(And(request.kind == HEARTBEAT, request.worked_on, request.check, here, x.taken),
                     request.sent_at < x.taken_at + window))),
     }
+    if world.grade != CONTACT:
+        facts["the write"] = Implies(s.write.answered, And(
+            c.open, s.write.sent_at <= s.now, led_after(c.leader, s.write.sent_at),
+            Implies(And(here, x.taken), s.write.sent_at < x.taken_at + window)))
+    if world.grade == SYNC:
+        # A write settles what was proved while it was on its way, too.
+        facts["the tentative deadline under Sync"] = Implies(
+            And(c.open, lease.state == SETTLING), led_after(c.leader, lease.tentative - full))
     if world.losses == "none":
         facts["no touch is lost"] = And(Implies(unconfirmed.some, Not(unconfirmed.lost)), Implies(in_flight, Not(request.lost)))
     if world.grade == CONTACT:

@@ -26,6 +26,8 @@ TOLD = {
     "L works on the request": "at L",
     "the heartbeat is answered": "answered",
     "the confirmation is answered": "answered",
+    "a quorum commits a write": "write committed",
+    "the write is answered": "write answered",
     "L pings F": "ping",
     "F answers a ping": "F answers it",
     "F's touches reach L": "touches at L",

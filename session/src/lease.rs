@@ -20,20 +20,22 @@
 //!    it. So a commit that was asked for after the touch, on the same connection, shows that this
 //!    leader still led; and a leader that comes after it starts the session's clock later still. So
 //!    with each commit the deadline by the leader becomes the deadline ([`Proved::by_quorum`]), and
-//!    one check proves a lease that `sync`s kept [ready](LeaseUpkeep::Ready). On another
-//!    connection, which may have another leader behind it, only commits count.
+//!    one check proves a lease that `sync`s kept [ready](LeaseUpkeep::Ready). So does a write of the
+//!    caller's, with one bound: a heartbeat that was answered while it was on its way may have proved
+//!    more, so the write vouches no longer than a touch sent with it. On another connection, which may
+//!    have another leader behind it, only commits count.
 //! 4. **A proof that comes in time extends the deadline at once.** The leader finds a session
 //!    expired when its time has come, not before. As long as the last deadline has not passed, the
 //!    touch met a live session.
-//! 5. **A proof that comes late is tentative, until a check that was sent later is answered.** If
+//! 5. **A proof that comes late is tentative, until a check or a write that was sent later is answered.** If
 //!    the deadline has passed (or there was none), the leader may have taken the session out of its
 //!    queue without having marked it closing yet (`SessionTrackerImpl.run`). In that moment a touch
 //!    succeeds and changes nothing, the leader serves and even commits requests, and then closes
 //!    the session nevertheless. Or it has marked the session, and a follower's `sync` is still
 //!    answered. The moment is short: this rule suffices if the leader works off the sessions that
 //!    expire together in less than [a twelfth of the timeout](SETTLING_PART). A check in a
-//!    transaction that was sent that long after the tentative proof, and succeeded, met a session
-//!    that was not closing. So the earlier touch counted, and so did every proof that came since,
+//!    transaction, or a write, that was sent that long after the tentative proof, and succeeded, met a
+//!    session that was not closing. So the earlier touch counted, and so did every proof that came since,
 //!    while the tentative deadline had not passed.
 //! 6. **A connection's handshake** is checked against the leader and touches the session there;
 //!    rules 2 to 5 apply to it as well. So a new connection drops a tentative proof of the old one.
@@ -261,6 +263,23 @@ impl Lease {
             self.vouch(kind);
         }
         Some(kind)
+    }
+
+    /// Notes that a quorum has committed a write of the caller's, sent at `sent_at`: its answer came
+    /// at `now`.
+    ///
+    /// ZooKeeper's leader refuses a write of a session that it is closing, so a write settles what a
+    /// check does. It may have been on its way for long, and in any order with heartbeats: so it
+    /// vouches until the deadline that a touch sent with it would give, and no further.
+    pub(crate) fn committed(&mut self, now: Instant, sent_at: Instant) {
+        self.settle(now, sent_at);
+        let by_write = self.deadline_after(sent_at);
+        if let LeaseState::Proved(Proved { by_leader, by_quorum }) = &mut self.state {
+            let vouched = by_write.min(*by_leader);
+            if now < vouched {
+                *by_quorum = (*by_quorum).max(Some(vouched));
+            }
+        }
     }
 
     /// Notes that the confirmation of a heartbeat was refused, or not even sent.

@@ -170,9 +170,9 @@ impl<R> Requests<R> {
     }
 
     /// Takes out the request that a reply with this number answers, if it is a caller's and leaves no
-    /// watch. Returns its tag and the moment of its submission.
+    /// watch. Returns its tag, its operation and the moment of its submission.
     #[inline]
-    pub(crate) fn callers_answered_by(&mut self, got: Xid) -> Option<(R, Instant)> {
+    pub(crate) fn callers_answered_by(&mut self, got: Xid) -> Option<(R, OpCode, Instant)> {
         match self.in_flight.front() {
             Some(Pending { xid, purpose: Purpose::Caller(_), .. }) if *xid == got => {}
             _ => return None,
@@ -180,7 +180,7 @@ impl<R> Requests<R> {
         match self.in_flight.pop_front() {
             Some(Pending { opcode, sent_at, purpose: Purpose::Caller(tag), .. }) => {
                 self.note_answer(opcode);
-                Some((tag, sent_at))
+                Some((tag, opcode, sent_at))
             }
             _ => None,
         }

@@ -53,10 +53,19 @@ pub(crate) struct Watches<W> {
 enum WatchState<W> {
     Asked(W, WatchedBy, Source),
     /// The watch was dropped while its request is on its way.
-    Forgotten(WatchedBy, Source),
+    Forgotten(WatchedBy, Source, Leftover),
     Set(W, Kind),
     /// A persistent watch that lost its connection, and may have missed something.
     Interrupted(W, Kind),
+}
+
+/// What ends the server's watch once the session has dropped it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Leftover {
+    /// A request of the session's.
+    Removed,
+    /// The deletion of the znode.
+    GoesWithZnode,
 }
 
 impl<W> WatchState<W> {
@@ -69,14 +78,14 @@ impl<W> WatchState<W> {
 
     fn asked_by(&self) -> Option<WatchedBy> {
         match self {
-            Self::Asked(_, by, _) | Self::Forgotten(by, _) => Some(*by),
+            Self::Asked(_, by, _) | Self::Forgotten(by, ..) => Some(*by),
             Self::Set(..) | Self::Interrupted(..) => None,
         }
     }
 
     fn asked_of_server(&self) -> Option<WatchedBy> {
         match self {
-            Self::Asked(_, by, Source::Own) | Self::Forgotten(by, Source::Own) => Some(*by),
+            Self::Asked(_, by, Source::Own) | Self::Forgotten(by, Source::Own, _) => Some(*by),
             _ => None,
         }
     }
@@ -150,6 +159,10 @@ impl<W: Clone> Watches<W> {
                 *state = WatchState::Set(watcher.clone(), kind);
                 None
             }
+            (Some(_), WatchState::Forgotten(.., Leftover::GoesWithZnode)) => {
+                self.remove_locally(id);
+                None
+            }
             (Some(_), _) => self.remove(id),
             (None, _) => {
                 self.remove(id);
@@ -166,24 +179,36 @@ impl<W: Clone> Watches<W> {
     /// Drops a watch. If the server still holds one on its path, [`Watches::take_unwanted`] returns
     /// the path.
     pub(crate) fn forget(&mut self, id: WatchId) {
-        match self.table.get_mut(id) {
-            Some(Watch { state, .. }) if state.asked_by().is_some() => {
-                if let WatchState::Asked(_, by, source) = *state {
-                    *state = WatchState::Forgotten(by, source);
-                }
-            }
-            Some(_) => {
-                self.remove(id);
-            }
-            None => {}
+        if self.is_settled(id, Leftover::Removed) {
+            self.remove(id);
         }
     }
 
     /// Drops a watch on a znode that is about to be deleted. The deletion ends the watch on the
     /// server without a request.
     pub(crate) fn forget_locally(&mut self, id: WatchId) {
-        self.forget(id);
-        self.unwanted.clear();
+        if self.is_settled(id, Leftover::GoesWithZnode) {
+            self.remove_locally(id);
+        }
+    }
+
+    /// Returns whether the request for a watch is answered. If not, the watch is dropped with its answer,
+    /// and leaves this behind.
+    fn is_settled(&mut self, id: WatchId, leftover: Leftover) -> bool {
+        let Some(Watch { state, .. }) = self.table.get_mut(id) else {
+            return false;
+        };
+        if let WatchState::Asked(_, by, source) = *state {
+            *state = WatchState::Forgotten(by, source, leftover);
+        }
+        state.asked_by().is_none()
+    }
+
+    /// Takes a watch out, and asks for no removal on its path.
+    fn remove_locally(&mut self, id: WatchId) {
+        let unwanted = self.unwanted.len();
+        self.remove(id);
+        self.unwanted.truncate(unwanted);
     }
 
     /// Takes a watch out, and forgets its path if it was the last one there.

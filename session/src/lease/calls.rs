@@ -68,6 +68,7 @@ fn call(lease: &mut Lease, words: &[&str]) -> Vec<String> {
             let counts = lease.confirmed(at(now), at(sent_at)).is_some();
             said.push(if counts { "counts" } else { "nothing" }.to_string());
         }
+        ["committed", now, sent_at] => lease.committed(at(now), at(sent_at)),
         ["refused", _] => lease.not_confirmed(),
         ["end", _] => lease.end(),
         _ => panic!("no call: {words:?}"),

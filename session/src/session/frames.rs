@@ -61,9 +61,12 @@ impl<R, W: Clone> Session<R, W> {
         frame.advance(REPLY_HEADER_LEN);
         if header.error == ErrorCode::OK
             && self.events.is_empty()
-            && let Some((tag, sent_at)) = self.requests.callers_answered_by(header.xid)
+            && let Some((tag, opcode, sent_at)) = self.requests.callers_answered_by(header.xid)
         {
             self.note_reply(header.zxid);
+            if shows_a_commit(opcode) {
+                self.lease.committed(now, sent_at);
+            }
             self.lease.answered(now, sent_at);
             let completion = Completion { zxid: header.zxid, body: frame };
             return match pick(tag) {
@@ -194,7 +197,12 @@ impl<R, W: Clone> Session<R, W> {
             (Purpose::Sasl | Purpose::SetWatches, error) => {
                 return self.watches_refused(now, error);
             }
-            (Purpose::Caller(tag), _) => self.complete(tag, header, body),
+            (Purpose::Caller(tag), error) => {
+                if error == ErrorCode::OK && shows_a_commit(pending.opcode) {
+                    self.lease.committed(now, pending.sent_at);
+                }
+                self.complete(tag, header, body);
+            }
             (Purpose::Watching(tag, watch), error) => {
                 let lost = self.watches.answer(watch, error);
                 self.complete(tag, header, body);
@@ -273,6 +281,22 @@ impl<R, W: Clone> Session<R, W> {
 /// The zxid of a server that does not know the request and closes the connection. A server that
 /// knows the request and has it switched off sends a real one.
 const UNKNOWN_OPCODE: Zxid = Zxid::new(-1);
+
+/// Returns whether a success of this operation shows that a quorum has committed it, for a session that
+/// ZooKeeper's leader was not closing (`PrepRequestProcessor` checks the session first). The header of a
+/// multi says nothing of the kind: it may have failed.
+const fn shows_a_commit(opcode: OpCode) -> bool {
+    matches!(
+        opcode,
+        OpCode::CREATE
+            | OpCode::CREATE2
+            | OpCode::CREATE_CONTAINER
+            | OpCode::CREATE_TTL
+            | OpCode::DELETE
+            | OpCode::SET_DATA
+            | OpCode::SET_ACL
+    )
+}
 
 /// Returns whether an error concerns the session or its connection, whatever the request was.
 const fn concerns_the_session(error: ErrorCode) -> bool {

@@ -55,9 +55,12 @@ impl<R, W: Clone> Session<R, W> {
             (_, Upkeep::Idle | Upkeep::Ready) | (Upkeep::InForce { .. }, _) => false,
         };
         self.upkeep = next;
+        // What the caller's own writes have proved needs no heartbeat at once.
+        let needs = |at| !matches!(self.lease.outlook(now, at), LeaseOutlook::Secure { .. });
         if let State::Live(live) = &mut self.state {
             live.heartbeat = match live.heartbeat {
-                Heartbeat::DueAt(at) => Heartbeat::DueAt(if proves_more { now } else { at }),
+                Heartbeat::DueAt(at) if proves_more && needs(at) => Heartbeat::DueAt(now),
+                Heartbeat::DueAt(at) => Heartbeat::DueAt(at),
                 Heartbeat::RefusedUntil(_) => Heartbeat::DueAt(now),
                 Heartbeat::Unanswered(_) => Heartbeat::Unanswered(SentFor::AFormer),
             };
@@ -83,9 +86,11 @@ impl<R, W: Clone> Session<R, W> {
                 LeaseOutlook::NoLease { family }
             }
             State::Live(live) if !live.is_read_only() => {
-                let beats_from = match live.heartbeat {
-                    Heartbeat::RefusedUntil(at) => at,
-                    Heartbeat::DueAt(_) | Heartbeat::Unanswered(_) => now,
+                let beats_from = match (live.heartbeat, &self.upkeep) {
+                    (Heartbeat::RefusedUntil(at), _)
+                    | (Heartbeat::DueAt(at), Upkeep::InForce { .. }) => at,
+                    (Heartbeat::DueAt(_), Upkeep::Idle | Upkeep::Ready)
+                    | (Heartbeat::Unanswered(_), _) => now,
                 };
                 self.lease.outlook(now, beats_from)
             }

@@ -25,3 +25,4 @@ mod settling;
 mod timing;
 mod watches;
 mod world;
+mod writes;

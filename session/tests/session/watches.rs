@@ -95,6 +95,30 @@ fn the_event_of_a_forgotten_watch_is_dropped() {
     assert!(lab.session.is_connected());
 }
 
+/// The znode is about to be deleted, and the read that leaves the watch is on its way: nothing is left to
+/// remove. The watch of a watcher that stays is removed when that one goes.
+#[test]
+fn a_watch_on_a_znode_about_to_be_deleted_is_not_removed() {
+    let mut lab = Lab::connected();
+    let read = |lab: &mut Lab, watcher| {
+        let read = Watching::GetData("/a");
+        let watch = lab.session.submit_watching(lab.now, 0, read, watcher).expect("accepted");
+        (watch, lab.sent_one().xid)
+    };
+    let (asked, xid) = read(&mut lab, 1);
+    lab.session.forget_locally(asked);
+    lab.reply(xid, 5, ErrorCode::OK);
+    assert_eq!(lab.opcodes_sent(), []);
+
+    let stays = lab.watch(Watching::GetData("/a"), 2, 5);
+    let (asked, xid) = read(&mut lab, 1);
+    lab.session.forget_locally(asked);
+    lab.reply(xid, 5, ErrorCode::OK);
+    assert_eq!(lab.opcodes_sent(), []);
+    lab.session.forget(lab.now, stays);
+    assert_eq!(lab.opcodes_sent(), [OpCode::REMOVE_WATCHES]);
+}
+
 #[test]
 fn a_watch_that_is_forgotten_before_its_read_is_answered_never_fires() {
     let mut lab = Lab::connected();

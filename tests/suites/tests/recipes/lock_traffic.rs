@@ -15,6 +15,7 @@ use zk_test_kit::wait::{SOON, eventually_async};
 on_both_servers! {
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     a_free_lock_takes_four_requests_with_its_release,
+    a_lock_that_is_let_go_at_once_takes_no_more,
     one_that_waits_takes_four_and_is_woken_alone,
     a_lock_that_is_not_free_is_tried_by_three,
     a_thousand_that_wait_are_woken_one_by_one,
@@ -144,6 +145,24 @@ async fn a_free_lock_takes_four_requests_with_its_release(server: ServerKind) ->
         assert_eq!(released.requests(), [1, 1, 1, 1, 0]);
         assert!(released.events <= 1, "of its own znode");
     }
+    Ok(())
+}
+
+/// The create proves the lease, and the deletion ends the watch whose read is still on its way.
+async fn a_lock_that_is_let_go_at_once_takes_no_more(server: ServerKind) -> TestResult {
+    let stage = Stage::new(server).await?;
+    let actor = stage.actor().await?;
+    let mut all = Vec::new();
+    for _ in 0..20 {
+        let before = actor.proxy.counters().requests_but_upkeep();
+        soon("the lock", actor.client.lock(LOCK).lock()).await??.release().await?;
+        actor.settled().await?;
+        all.push(actor.proxy.counters().requests_but_upkeep() - before);
+    }
+    // A heartbeat is due now and then.
+    let alone = all.iter().filter(|requests| **requests == 4).count();
+    assert!(alone > 10 && all.iter().all(|requests| *requests <= 5), "{all:?}");
+    assert_eq!(actor.proxy.counters().requests(Opcode::REMOVE_WATCHES), 0);
     Ok(())
 }
 
