@@ -144,7 +144,10 @@ impl<R, W: Clone> Session<R, W> {
         };
         live.ping = Ping::Answered;
         match (header.error, sent_at) {
-            (ErrorCode::OK, Some(sent_at)) => self.lease.ping_answered(now, sent_at),
+            (ErrorCode::OK, Some(sent_at)) => {
+                self.lease.ping_answered(now, sent_at);
+                self.remove_again(now);
+            }
             (error, _) => self.handle_refusal(now, error),
         }
     }
@@ -185,12 +188,18 @@ impl<R, W: Clone> Session<R, W> {
                 };
                 let kind = heartbeat_kind(pending.opcode);
                 self.heartbeat_answered(now, pending.sent_at, kind, outcome);
+                if outcome == ErrorCode::OK {
+                    self.remove_again(now);
+                }
             }
             (Purpose::Confirmation, error) => {
                 self.confirmation_answered(now, pending.sent_at, error);
             }
             // A removal may find no watch: the event is on its way, or the server is too old.
-            (Purpose::Sasl, ErrorCode::OK) | (Purpose::RemoveWatches, _) => {}
+            (Purpose::RemoveWatches(path), ErrorCode::THROTTLED_OP) => {
+                self.watches.removal_refused(path);
+            }
+            (Purpose::Sasl, ErrorCode::OK) | (Purpose::RemoveWatches(_), _) => {}
             (Purpose::Sasl | Purpose::SetWatches, error) => {
                 return self.watches_refused(now, error);
             }
