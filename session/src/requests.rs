@@ -3,6 +3,7 @@
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use bytes::BytesMut;
@@ -38,8 +39,8 @@ pub(crate) enum Purpose<R> {
     /// Carries a token of the SASL exchange, which comes before all other requests.
     Sasl,
     SetWatches,
-    /// Removes watches that the session has dropped.
-    RemoveWatches,
+    /// Removes watches that the session has dropped, at this path.
+    RemoveWatches(Arc<str>),
     /// Shows that the session's server has its leader, or the leader its quorum.
     Heartbeat,
     /// Follows a heartbeat, and shows that the touches that the server handed over have arrived.

@@ -44,6 +44,8 @@ pub(crate) struct Watches<W> {
     by_path: BTreeMap<Arc<str>, AtPath>,
     /// Paths with watches that the server has to remove.
     unwanted: Vec<Arc<str>>,
+    /// Paths with watches that the server has refused to remove, because it had too much to do.
+    refused: Vec<Arc<str>>,
     /// The path of the last event, if the event stood for a change of the list of children as well.
     /// The server may report that change itself, as the next event.
     derived: Option<Arc<str>>,
@@ -110,7 +112,13 @@ impl<W> WatchState<W> {
 
 impl<W: Clone> Watches<W> {
     pub(crate) const fn new() -> Self {
-        Self { table: Table::new(), by_path: BTreeMap::new(), unwanted: Vec::new(), derived: None }
+        Self {
+            table: Table::new(),
+            by_path: BTreeMap::new(),
+            unwanted: Vec::new(),
+            refused: Vec::new(),
+            derived: None,
+        }
     }
 
     /// Notes a watch before its request is sent, and returns where its events will come from.
@@ -235,9 +243,22 @@ impl<W: Clone> Watches<W> {
         self.unwanted.pop()
     }
 
+    /// Notes that the server has not removed the watches at this path.
+    pub(crate) fn removal_refused(&mut self, path: Arc<str>) {
+        self.refused.push(path);
+    }
+
+    /// Makes [`Watches::take_unwanted`] return the paths once more whose watches the server has refused to
+    /// remove. A path that is watched anew waits until it is not.
+    pub(crate) fn remove_again(&mut self) {
+        let Self { by_path, unwanted, refused, .. } = self;
+        unwanted.extend(refused.extract_if(.., |path| !by_path.contains_key(path)));
+    }
+
     /// Notes that the connection is lost, and the server's watches with it.
     pub(crate) fn disconnected(&mut self) {
         self.unwanted.clear();
+        self.refused.clear();
         self.derived = None;
         self.by_path.retain(|_, at| {
             at.held = ServerWatches::NOTHING;
@@ -280,6 +301,7 @@ impl<W: Clone> Watches<W> {
     pub(crate) fn drain(&mut self) -> impl Iterator<Item = W> + use<W> {
         self.by_path.clear();
         self.unwanted.clear();
+        self.refused.clear();
         self.table.drain().into_iter().filter_map(|watch| watch.state.watcher())
     }
 

@@ -309,7 +309,7 @@ impl Nominee {
     }
 
     fn predecessor_changed(&mut self, ticket: Ticket, change: Change) -> Option<Notice> {
-        let Stage::Standing(Standing { own_watch, position, .. }) = &mut self.stage else {
+        let Stage::Standing(Standing { own_watch, position, look, .. }) = &mut self.stage else {
             return None;
         };
         let behind = match position {
@@ -336,9 +336,10 @@ impl Nominee {
             }
             // No second look is needed: the listing came from this connection, or the position
             // would be unknown, and the own znode still stands, or its watch would have fired
-            // first.
+            // first. While a look is due, that is in doubt: a heartbeat that was refused asks for
+            // one, and servers keep the end of a znode from a nominee that may not read it.
             (Change::Deleted, Ahead::Nobody, OwnWatch::Armed { .. })
-                if self.contest.goes_for_good(&behind.predecessor) =>
+                if *look == Look::NotDue && self.contest.goes_for_good(&behind.predecessor) =>
             {
                 self.lead()
             }

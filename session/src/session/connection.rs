@@ -405,7 +405,7 @@ impl<R, W: Clone> Session<R, W> {
                 }
                 Purpose::Sasl
                 | Purpose::SetWatches
-                | Purpose::RemoveWatches
+                | Purpose::RemoveWatches(_)
                 | Purpose::Heartbeat
                 | Purpose::Confirmation
                 | Purpose::Close => continue,

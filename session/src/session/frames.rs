@@ -64,10 +64,7 @@ impl<R, W: Clone> Session<R, W> {
             && let Some((tag, opcode, sent_at)) = self.requests.callers_answered_by(header.xid)
         {
             self.note_reply(header.zxid);
-            if shows_a_commit(opcode) {
-                self.lease.committed(now, sent_at);
-            }
-            self.lease.answered(now, sent_at);
+            self.prove_by_answer(now, opcode, sent_at);
             let completion = Completion { zxid: header.zxid, body: frame };
             return match pick(tag) {
                 Ok(tag) => Some((tag, completion)),
@@ -147,7 +144,10 @@ impl<R, W: Clone> Session<R, W> {
         };
         live.ping = Ping::Answered;
         match (header.error, sent_at) {
-            (ErrorCode::OK, Some(sent_at)) => self.lease.ping_answered(now, sent_at),
+            (ErrorCode::OK, Some(sent_at)) => {
+                self.lease.ping_answered(now, sent_at);
+                self.remove_again(now);
+            }
             (error, _) => self.handle_refusal(now, error),
         }
     }
@@ -188,21 +188,22 @@ impl<R, W: Clone> Session<R, W> {
                 };
                 let kind = heartbeat_kind(pending.opcode);
                 self.heartbeat_answered(now, pending.sent_at, kind, outcome);
+                if outcome == ErrorCode::OK {
+                    self.remove_again(now);
+                }
             }
             (Purpose::Confirmation, error) => {
                 self.confirmation_answered(now, pending.sent_at, error);
             }
             // A removal may find no watch: the event is on its way, or the server is too old.
-            (Purpose::Sasl, ErrorCode::OK) | (Purpose::RemoveWatches, _) => {}
+            (Purpose::RemoveWatches(path), ErrorCode::THROTTLED_OP) => {
+                self.watches.removal_refused(path);
+            }
+            (Purpose::Sasl, ErrorCode::OK) | (Purpose::RemoveWatches(_), _) => {}
             (Purpose::Sasl | Purpose::SetWatches, error) => {
                 return self.watches_refused(now, error);
             }
-            (Purpose::Caller(tag), error) => {
-                if error == ErrorCode::OK && shows_a_commit(pending.opcode) {
-                    self.lease.committed(now, pending.sent_at);
-                }
-                self.complete(tag, header, body);
-            }
+            (Purpose::Caller(tag), _) => self.complete(tag, header, body),
             (Purpose::Watching(tag, watch), error) => {
                 let lost = self.watches.answer(watch, error);
                 self.complete(tag, header, body);
@@ -214,9 +215,20 @@ impl<R, W: Clone> Session<R, W> {
         }
         if concerns_the_session(outcome) {
             self.handle_refusal(now, outcome);
+        } else if header.error == ErrorCode::OK {
+            self.prove_by_answer(now, pending.opcode, pending.sent_at);
         } else {
             self.lease.answered(now, pending.sent_at);
         }
+    }
+
+    /// Takes a success for a proof that the session lives.
+    #[inline]
+    fn prove_by_answer(&mut self, now: Instant, opcode: OpCode, sent_at: Instant) {
+        if shows_a_commit(opcode) {
+            self.lease.committed(now, sent_at);
+        }
+        self.lease.answered(now, sent_at);
     }
 
     /// Handles an error. Some errors concern more than the request, and do not show that the

@@ -1,5 +1,7 @@
 //! Requests of the caller: operations, watches, identities, the end.
 
+use alloc::sync::Arc;
+
 use zk_jute::records::{
     AddWatchRequest, CloseSession, ExistsRequest, GetChildren2Request, GetDataRequest,
     RemoveWatchesRequest, WatcherType,
@@ -140,11 +142,19 @@ impl<R, W: Clone> Session<R, W> {
                 && !self.requests.is_refused(OpCode::REMOVE_WATCHES)
             {
                 let request = RemoveWatchesRequest { path: &path, kind: WatcherType::ANY };
-                let sent = self.requests.send(now, &request, Purpose::RemoveWatches);
+                let purpose = Purpose::RemoveWatches(Arc::clone(&path));
+                let sent = self.requests.send(now, &request, purpose);
                 debug_assert!(sent.is_ok(), "shorter than what set the watch");
                 live.last_sent = now;
             }
         }
+    }
+
+    /// Removes what the server had too much to do to remove: it has just had time for a ping or a
+    /// heartbeat, so this asks at their pace.
+    pub(super) fn remove_again(&mut self, now: Instant) {
+        self.watches.remove_again();
+        self.remove_unwanted(now);
     }
 
     /// Presents an identity on this connection, if there is one, and on every later one, before

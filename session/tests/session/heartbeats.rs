@@ -349,6 +349,31 @@ fn a_lease_is_secure_if_the_next_proof_comes_in_time() {
     assert_eq!(lab.session.lease_outlook(lab.now), LeaseOutlook::AwaitsProof);
 }
 
+/// The answer that is on its way would prolong it, but not before it lapses.
+#[test]
+fn a_lease_is_not_secure_if_it_lapses_before_the_confirmation_is_answered() {
+    let mut lab = Lab::connected_with(quorum);
+    lab.sleep(2900);
+    start(&mut lab);
+    for request in [heartbeat, confirmation] {
+        let request = request(&mut lab);
+        lab.sleep(50);
+        answer(&mut lab, &request);
+    }
+    lab.sleep(2300);
+    lab.tick();
+    let late = heartbeat(&mut lab);
+    lab.sleep(50);
+    answer(&mut lab, &late);
+    lab.sleep(40);
+    let until = after(2900) + LEASE;
+    assert_eq!(lab.session.lease_deadline(), Some(after(0) + LEASE), "in 10 ms");
+    assert_eq!(lab.session.lease_outlook(lab.now), LeaseOutlook::AwaitsProof);
+    let confirmation = confirmation(&mut lab);
+    answer(&mut lab, &confirmation);
+    assert_eq!(lab.session.lease_outlook(lab.now), LeaseOutlook::Secure { until });
+}
+
 #[test]
 fn a_warm_lease_is_secure() {
     let mut lab = old_session(quorum);

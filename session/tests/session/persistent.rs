@@ -413,3 +413,42 @@ fn an_old_server_is_asked_once_to_take_a_watch_down() {
     let second = lab.watch(Watching::GetData("/b"), 2, 5);
     assert_eq!(lab.forget(second), []);
 }
+
+/// The server has not looked at the removal, and would hold the watch as long as the connection
+/// lives.
+#[test]
+fn a_removal_that_a_server_had_too_much_to_do_for_is_asked_for_again_at_the_next_beat() {
+    let mut lab = Lab::connected();
+    let watch = lab.add_watch("/a", WatchMode::Persistent, 1);
+    let removal = lab.forget(watch);
+    assert_eq!(removed(&removal), ["/a"]);
+    let ping = |lab: &mut Lab| {
+        lab.pass(2_000);
+        lab.sent().iter().any(|sent| sent.opcode == OpCode::PING)
+    };
+    lab.reply(removal[0].xid, 6, ErrorCode::THROTTLED_OP);
+    assert!(lab.sent().is_empty(), "it has no more time now");
+    assert!(ping(&mut lab));
+    lab.pong(6);
+    let again = lab.sent();
+    assert_eq!(removed(&again), ["/a"]);
+    lab.reply(again[0].xid, 7, ErrorCode::OK);
+    assert!(ping(&mut lab));
+    lab.pong(7);
+    assert!(lab.sent().is_empty(), "it is removed");
+}
+
+/// It would end the new watch as well.
+#[test]
+fn a_refused_removal_waits_while_the_path_is_watched_anew() {
+    let mut lab = Lab::connected();
+    let watch = lab.add_watch("/a", WatchMode::Persistent, 1);
+    let removal = lab.forget(watch);
+    lab.reply(removal[0].xid, 6, ErrorCode::THROTTLED_OP);
+    let watch = lab.add_watch("/a", WatchMode::Persistent, 2);
+    lab.pass(2_000);
+    lab.sent();
+    lab.pong(6);
+    assert!(lab.sent().is_empty());
+    assert_eq!(removed(&lab.forget(watch)), ["/a"]);
+}

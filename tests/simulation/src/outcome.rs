@@ -275,6 +275,9 @@ pub struct OperatingStats {
     pub ended_cleanly: u64,
     /// Elections of a new leader that had to come a lock delay after the one before.
     pub judged_delays: u64,
+    /// Nominees that were elected after their candidate was deleted, since an operator let nobody read it
+    /// before: servers report no such end.
+    pub elected_unheard: u64,
 }
 
 impl AddAssign for OperatingStats {
@@ -286,6 +289,7 @@ impl AddAssign for OperatingStats {
         self.delayed += other.delayed;
         self.ended_cleanly += other.ended_cleanly;
         self.judged_delays += other.judged_delays;
+        self.elected_unheard += other.elected_unheard;
     }
 }
 

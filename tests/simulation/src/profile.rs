@@ -20,6 +20,16 @@ impl Profile {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::Clients, Self::Follower, Self::Quorum];
 
+    /// Returns the profile of a seed for which none is chosen.
+    #[must_use]
+    pub const fn in_turn(seed: u64) -> Self {
+        match seed % 3 {
+            0 => Self::Clients,
+            1 => Self::Follower,
+            _ => Self::Quorum,
+        }
+    }
+
     /// Returns the grades that hold; under `Clients`, `Contact` does with one server.
     pub const fn grades(self) -> &'static [LeaseGrade] {
         match self {

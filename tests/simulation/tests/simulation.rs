@@ -135,6 +135,25 @@ fn the_laws_hold_where_elections_are_operated() {
     assert!(stats.judged_delays > 30, "{stats:?}");
 }
 
+/// Seeds beyond those above that broke a law: a nominee that was elected by a candidate which an operator
+/// had hidden before it was deleted, a lease that was called secure just before it lapsed, and watches that a server had
+/// no time to remove.
+#[test]
+fn seeds_that_broke_a_law_hold() {
+    let operating = [801_150, 804_173, 1_215_714, 1_217_130, 1_219_524];
+    let operating = operating.map(|seed| (seed, Addition::Operating));
+    let rounds = [1_403_416, 1_406_127].map(|seed| (seed, Addition::Rounds));
+    let mut elected_unheard = 0;
+    for (seed, addition) in operating.into_iter().chain(rounds) {
+        let plan = Plan::draw(seed, Profile::in_turn(seed), None).with(addition);
+        let outcome = run(&plan, Recording::Off);
+        let command = plan.command();
+        assert!(outcome.violation.is_none(), "{:?}\n{command}", outcome.violation);
+        elected_unheard += outcome.stats.operating.elected_unheard;
+    }
+    assert_eq!(elected_unheard, 4, "one in each of four of the operated");
+}
+
 /// The toy is no less at home on a host than a nominee: whatever fails, a round has one winner, and
 /// rounds are won.
 #[test]

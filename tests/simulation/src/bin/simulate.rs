@@ -127,11 +127,7 @@ fn simulate(arguments: &Arguments) -> Tally {
 
 /// Returns the law that this seed breaks, if it breaks one.
 fn one_seed(arguments: &Arguments, seed: u64, tally: &Mutex<Tally>) -> Option<Law> {
-    let in_turn = || {
-        let turn = usize::try_from(seed % 3).unwrap_or(0);
-        Profile::ALL.get(turn).copied().unwrap_or(Profile::Quorum)
-    };
-    let profile = arguments.profile.unwrap_or_else(in_turn);
+    let profile = arguments.profile.unwrap_or_else(|| Profile::in_turn(seed));
     let drawn = Plan::draw(seed, profile, arguments.grade);
     let plan = match arguments.addition {
         Some(addition) => drawn.with(addition),
@@ -205,7 +201,7 @@ fn tell_of_uses(uses: UseStats) {
 fn tell_of_operating(operating: OperatingStats) {
     println!(
         "elections: {} ended, {} nominations told of it; {} handed over, {} made way; {} ended cleanly, \
-         {} lock delays awaited, {} judged",
+         {} lock delays awaited, {} judged; {} elected by a hidden candidate that was gone",
         operating.ended,
         operating.told_of_an_end,
         operating.handed_over,
@@ -213,6 +209,7 @@ fn tell_of_operating(operating: OperatingStats) {
         operating.ended_cleanly,
         operating.delayed,
         operating.judged_delays,
+        operating.elected_unheard,
     );
 }
 

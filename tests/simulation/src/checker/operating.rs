@@ -177,7 +177,8 @@ impl Operated {
         match notice {
             Notice::Elected(token) => {
                 book.check_no_sign(nominee, token)?;
-                book.check_successor(nominee, token, candidates)?;
+                let is_excused = book.check_successor(nominee, token, candidates)?;
+                self.stats.elected_unheard += u64::from(is_excused);
                 let least = lock_delay * 1_000_000 / (1_000_000 + drift);
                 self.stats.judged_delays +=
                     u64::from(book.check_delay(now, (nominee, token), least)?);

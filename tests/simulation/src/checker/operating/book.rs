@@ -131,22 +131,28 @@ impl Book {
         }
     }
 
-    /// The next one is the candidate that the leader has stepped down for, while that stands.
+    /// The next one is the candidate that the leader has stepped down for, while that stands. Tells
+    /// whether an excuse was made for the one that is elected: an operator has hidden its candidate, and
+    /// then that was deleted. No server reports this, so it is elected by a candidate that is gone, and
+    /// hears of it at its next look.
     pub(super) fn check_successor(
         &mut self,
         nominee: NomineeId,
         token: Token,
         candidates: &Candidates,
-    ) -> Result<(), Broken> {
+    ) -> Result<bool, Broken> {
+        if candidates.is_hidden(token) && candidates.evicted_at(token).is_some() {
+            return Ok(true);
+        }
         let Some((_, to)) = self.stepped_down.take_if(|(from, _)| *from < token) else {
-            return Ok(());
+            return Ok(false);
         };
         match candidates.token_of(self.queue, &to) {
             Some(due) if due != token => {
                 let detail = format!("{} is elected, and {to} was to be", name(nominee));
                 Err((Law::HandedOver, detail))
             }
-            _ => Ok(()),
+            _ => Ok(false),
         }
     }
 
