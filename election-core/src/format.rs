@@ -13,7 +13,7 @@ use core::fmt::{self, Write as _};
 
 use heapless::String;
 
-use crate::access::Access;
+pub use crate::access::Access;
 use crate::id::{NomineeId, SessionId};
 use crate::name::{CAPACITY, CandidateName, DIGITS, NameError, Sequence};
 pub use hand_over::HandOverMark;

@@ -1,4 +1,6 @@
 //! Configuration: a value that clients watch and replace.
+//!
+//! Begin with [`Client::config`]. Costs and limits: [configuration](https://github.com/zk-election/zk-election/blob/main/docs/configuration.md).
 
 mod error;
 mod value;

@@ -1,14 +1,17 @@
-//! A number that clients share.
+//! Counters: a number that clients share.
+//!
+//! Begin with [`Client::counter`]. Costs and limits: [counter](https://github.com/zk-election/zk-election/blob/main/docs/counter.md).
 
 use core::fmt;
 
 use bytes::Bytes;
-use election_core::{
-    CounterChange, CounterEnd, CounterFailure, CounterFormat, CounterOp, ElectionNode, NodeKind,
-};
+use election_core::counter::{CounterChange, CounterEnd, CounterOp};
+use election_core::election::{ElectionNode, NodeKind};
 use election_session::{AclList, RecipeEnd};
 use zk_jute::ErrorCode;
 use zk_session::{SessionEnd, ZnodePath};
+
+pub use election_core::counter::{CounterFailure, CounterFormat};
 
 use crate::acl::{AclError, Acls};
 use crate::client::Client;

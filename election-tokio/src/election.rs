@@ -1,4 +1,17 @@
-//! Elections: standing, leading, and observing.
+//! Elections: standing, leading, observing, and operating them.
+//!
+//! Begin with [`Client::election`]. What an operator does: [operating](https://github.com/zk-election/zk-election/blob/main/docs/operating.md).
+//!
+//! ```no_run
+//! # async fn work() {}
+//! # async fn example(client: election_tokio::Client) -> Result<(), Box<dyn std::error::Error>> {
+//! let mut nomination = client.election("/app/leader").data("host-7").nominate()?;
+//! let leadership = nomination.elected().await?;
+//! leadership.guard(work()).await?;
+//! leadership.resign().await?;
+//! # Ok(())
+//! # }
+//! ```
 
 mod acknowledgement;
 mod blocker;
@@ -29,12 +42,18 @@ use core::time::Duration;
 use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
-use election_core::{
-    ElectionNode, Format, Nominee, NomineeId, OnLoss, Policy, Recovery, WhenAsked,
-};
+use election_core::NomineeId;
+use election_core::election::{Nominee, Policy};
+use election_core::format::{Format, Recovery};
 use election_session::{AclList, Site};
 use zk_jute::OpCode;
 use zk_session::ZnodePath;
+
+pub use election_core::election::{
+    Cause, Departure, ElectionNode, NodeKind, NominationError, ObserverFailure, Obstacle, OnLoss,
+    WhenAsked,
+};
+pub use election_core::name::{CandidateName, Sequence};
 
 pub use blocker::Blocker;
 pub use candidates::{Candidate, Candidates};
@@ -64,12 +83,13 @@ use self::inner::NominationInner;
 use self::settings::NominationSettings;
 use crate::acl::{AclError, Acls};
 use crate::client::Client;
-use crate::error::{Error, ErrorKind, SharedError};
+use crate::error::SharedError;
 use crate::hub::Seat;
 use crate::path::PathError;
 use crate::site::{random, site};
 use crate::telemetry::{ElectionLabel, nomination_began};
 use crate::updates::Updates;
+use crate::{Error, ErrorKind};
 
 /// An election, held at a path; made by [`Client::election`].
 ///

@@ -1,4 +1,6 @@
 //! Groups: which processes are present, and their data.
+//!
+//! Begin with [`Client::group`]. Costs and limits: [group](https://github.com/zk-election/zk-election/blob/main/docs/group-membership.md).
 
 mod driver;
 mod error;
@@ -9,12 +11,15 @@ mod watch;
 use core::fmt;
 
 use bytes::Bytes;
-use election_core::{
-    ElectionNode, MemberOptions, NameOrigin, NodeKind, NomineeId, WhenEvicted, WhenTaken,
-};
-use election_session::{AclList, GroupFormat, GroupView};
+use election_core::NomineeId;
+use election_core::election::{ElectionNode, NodeKind};
+use election_core::group::{MemberOptions, NameOrigin};
+use election_session::AclList;
 use zk_jute::OpCode;
 use zk_session::ZnodePath;
+
+pub use election_core::group::{MemberFailure, NameOwner, WhenEvicted, WhenTaken};
+pub use election_session::{Continuity, GroupFormat, GroupMember, GroupView, MemberData};
 
 pub use error::MembershipError;
 pub use face::MembershipState;
@@ -23,9 +28,9 @@ pub use watch::GroupWatch;
 
 use crate::acl::Acls;
 use crate::client::Client;
-use crate::error::{Error, ErrorKind};
 use crate::path::{PathError, check_path, child_path};
 use crate::site::{random, site};
+use crate::{Error, ErrorKind};
 
 /// A group of processes at a path; made by [`Client::group`]. Each member has an ephemeral znode below
 /// it, with its data.

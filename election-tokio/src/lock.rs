@@ -1,4 +1,18 @@
 //! Locks: held by one client at a time, or shared by readers.
+//!
+//! Begin with [`Client::lock`], [`Client::read_lock`] or [`Client::write_lock`]. Costs and limits:
+//! [lock](https://github.com/zk-election/zk-election/blob/main/docs/lock.md), [shared lock](https://github.com/zk-election/zk-election/blob/main/docs/shared-lock.md),
+//! [revocable lock](https://github.com/zk-election/zk-election/blob/main/docs/revocable-lock.md).
+//!
+//! ```no_run
+//! # async fn work() {}
+//! # async fn example(client: election_tokio::Client) -> Result<(), Box<dyn std::error::Error>> {
+//! let guard = client.lock("/app/lock").data("host-7").lock().await?;
+//! guard.guard(work()).await?;
+//! guard.release().await?;
+//! # Ok(())
+//! # }
+//! ```
 
 mod acquisition;
 mod contenders;
@@ -11,11 +25,17 @@ mod revocation;
 
 use bytes::Bytes;
 use core::fmt;
-use election_core::{ElectionNode, Format, LockOptions, NomineeId, WhenBusy};
+use election_core::NomineeId;
+use election_core::election::ElectionNode;
+use election_core::format::Format;
+use election_core::lock::{LockOptions, WhenBusy};
 use election_session::{AclList, Site};
 use std::sync::{Arc, OnceLock};
 use tokio::time::{Instant, timeout_at};
 use zk_session::ZnodePath;
+
+pub use election_core::format::Access;
+pub use election_core::lock::{DowngradeRefused, LockFailure, LockFormatError};
 
 pub use contenders::{Contender, Removal, Turn};
 pub use downgrade::DowngradeError;
@@ -190,11 +210,11 @@ impl Lock {
         &self,
         when_busy: WhenBusy,
     ) -> Result<
-        Acquiring<'_, impl Fn(NomineeId) -> Result<election_core::Lock, LockError> + use<>>,
+        Acquiring<'_, impl Fn(NomineeId) -> Result<election_core::lock::Lock, LockError> + use<>>,
         LockError,
     > {
         let options = LockOptions { when_busy, ..self.settings.options };
-        let contender = move |id| Ok(election_core::Lock::new(id, options)?);
+        let contender = move |id| Ok(election_core::lock::Lock::new(id, options)?);
         Ok(Acquiring::new(&self.client, self.site()?, contender))
     }
 }

@@ -11,10 +11,11 @@ use core::task::{Context, Poll, Waker};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use election_core::Token;
 pub use election_core::{
     Applied, Change, Check, Command, Create, CreateMode, Delete, Event, ExpectedVersion, Failure,
     Hold, Incarnation, Multi, NewZnode, Op, Output, Part, Payload, Phase, Recipe, Reply, Stat,
-    Ticket, Token, Watch, Write, Znode,
+    Ticket, Watch, Write, Znode,
 };
 pub use election_session::RecipeEnd;
 use election_session::{GrantChange, RecipeKey, Site, Step, View};

@@ -1,4 +1,6 @@
 //! Semaphores: a number of permits, each held by one client at a time.
+//!
+//! Begin with [`Client::semaphore`]. Costs and limits: [semaphore](https://github.com/zk-election/zk-election/blob/main/docs/semaphore.md).
 
 mod permit;
 
@@ -6,7 +8,9 @@ use core::fmt;
 use core::num::NonZeroU32;
 
 use bytes::Bytes;
-use election_core::{ElectionNode, SemaphoreOptions, WhenBusy};
+use election_core::election::ElectionNode;
+use election_core::lock::WhenBusy;
+use election_core::semaphore::SemaphoreOptions;
 use election_session::AclList;
 use tokio::time::{Instant, timeout_at};
 use zk_session::ZnodePath;
@@ -136,7 +140,7 @@ impl Semaphore {
         let acl = AclList::new(&self.acls.checked()?);
         let site = site(&self.client, &path, self.data.clone(), acl, self.options.node);
         let options = SemaphoreOptions { when_busy, ..self.options };
-        let contender = |id| Ok(election_core::Semaphore::new(id, options));
+        let contender = |id| Ok(election_core::semaphore::Semaphore::new(id, options));
         let held = Acquiring::new(&self.client, &site, contender).await?;
         Ok(held.map(|(acquisition, tenure)| Permit::new(acquisition, &site, tenure)))
     }

@@ -9,6 +9,7 @@ use core::future::Future;
 use core::pin::Pin;
 use std::io;
 
+pub use crate::client::NoServers;
 pub use file::ServerFile;
 #[cfg(feature = "dns-srv")]
 pub use srv::SrvRecords;

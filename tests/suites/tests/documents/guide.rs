@@ -14,7 +14,7 @@ const ERRORS: [(&str, &str); 11] = [
     ("ElectionError", "election-tokio/src/election.rs"),
     ("EndError", "election-tokio/src/election/ending.rs"),
     ("EndReason", "election-session/src/status.rs"),
-    ("ErrorKind", "election-tokio/src/error.rs"),
+    ("ErrorKind", "election-tokio/src/error/operation.rs"),
     ("LockError", "election-tokio/src/lock/error.rs"),
     ("LostReason", "election-session/src/status.rs"),
     ("NominationError", "election-core/src/outcome.rs"),
