@@ -51,13 +51,6 @@ impl Client {
 }
 
 impl Barrier {
-    /// Sets the access list of the barrier's node, and of its ancestors if they have to be created
-    /// (default: every client may do everything).
-    pub fn acls(mut self, acls: Acls) -> Self {
-        self.acls = acls;
-        self
-    }
-
     /// Sets the barrier. It leaves a barrier that is set as it is.
     ///
     /// If the reply is lost, it sends the request again. If another client has lifted the barrier
@@ -148,6 +141,16 @@ impl Barrier {
             Shown::Ended(end) => Ok(end),
             Shown::ClientEnded(end) => Err(BarrierError::ClientClosed(end)),
         }
+    }
+}
+
+/// Settings.
+impl Barrier {
+    /// Sets the access list of the barrier's node, and of its ancestors if they have to be created
+    /// (default: every client may do everything).
+    pub fn acls(mut self, acls: Acls) -> Self {
+        self.acls = acls;
+        self
     }
 }
 

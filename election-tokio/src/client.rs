@@ -1,9 +1,16 @@
 //! The client: one session, cheap to share.
 
-mod access;
+// rustdoc shows the methods of a type in the order of its modules: first what each program uses.
 mod builder;
-mod chroot;
+
+mod operations;
+
 mod create;
+
+mod transaction;
+
+mod access;
+mod chroot;
 mod create_before_3_5;
 mod delete_tree;
 mod ensemble;
@@ -11,12 +18,10 @@ mod failure;
 mod handover;
 mod inspect;
 mod multi_read;
-mod operations;
 mod parents;
 mod pipeline;
 mod reconnected;
 mod stamped;
-mod transaction;
 mod ttl;
 mod version;
 mod watch;

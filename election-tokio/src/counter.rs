@@ -92,19 +92,6 @@ impl Client {
 }
 
 impl Counter {
-    /// Sets how the number is written (default: [`CounterFormat::Decimal`]).
-    pub fn format(mut self, format: CounterFormat) -> Self {
-        self.format = format;
-        self
-    }
-
-    /// Sets the access list of the counter's znode, and of its ancestors if they have to be created
-    /// (default: every client may do everything).
-    pub fn acls(mut self, acls: Acls) -> Self {
-        self.acls = acls;
-        self
-    }
-
     /// Reads the number, as one server knows it; it may be out of date. Without a connection this
     /// waits for one.
     ///
@@ -193,6 +180,22 @@ impl Counter {
                 None => return Err(CounterError::ClientClosed(SessionEnd::Abandoned)),
             }
         }
+    }
+}
+
+/// Settings.
+impl Counter {
+    /// Sets how the number is written (default: [`CounterFormat::Decimal`]).
+    pub fn format(mut self, format: CounterFormat) -> Self {
+        self.format = format;
+        self
+    }
+
+    /// Sets the access list of the counter's znode, and of its ancestors if they have to be created
+    /// (default: every client may do everything).
+    pub fn acls(mut self, acls: Acls) -> Self {
+        self.acls = acls;
+        self
     }
 }
 

@@ -58,25 +58,6 @@ impl Client {
 }
 
 impl DoubleBarrier {
-    /// Sets the data of the participant's znode: by convention its name.
-    pub fn data(mut self, data: impl Into<Bytes>) -> Self {
-        self.data = data.into();
-        self
-    }
-
-    /// Sets the access list of the participant's znode and of `ready`, and of the barrier's node
-    /// and its ancestors if they have to be created (default: every client may do everything).
-    pub fn acls(mut self, acls: Acls) -> Self {
-        self.acls = acls;
-        self
-    }
-
-    /// Sets what happens if a round is under way (default: the participant waits for its end).
-    pub fn when_under_way(mut self, when_under_way: WhenUnderWay) -> Self {
-        self.options.when_under_way = when_under_way;
-        self
-    }
-
     /// Enters, and waits until enough participants have entered: at one moment since the last round
     /// ended, this many participants stood in the barrier. Lost connections and expired sessions do
     /// not end the wait; after an expired session the participant enters anew.
@@ -129,6 +110,28 @@ impl DoubleBarrier {
             Ok(entered) => entered.map(Some),
             Err(_) => Ok(None),
         }
+    }
+}
+
+/// Settings.
+impl DoubleBarrier {
+    /// Sets the data of the participant's znode: by convention its name.
+    pub fn data(mut self, data: impl Into<Bytes>) -> Self {
+        self.data = data.into();
+        self
+    }
+
+    /// Sets the access list of the participant's znode and of `ready`, and of the barrier's node
+    /// and its ancestors if they have to be created (default: every client may do everything).
+    pub fn acls(mut self, acls: Acls) -> Self {
+        self.acls = acls;
+        self
+    }
+
+    /// Sets what happens if a round is under way (default: the participant waits for its end).
+    pub fn when_under_way(mut self, when_under_way: WhenUnderWay) -> Self {
+        self.options.when_under_way = when_under_way;
+        self
     }
 }
 

@@ -60,34 +60,6 @@ impl Client {
 }
 
 impl Group {
-    /// Sets which children are members, and the names of their znodes (default:
-    /// [`GroupFormat::Plain`]).
-    pub fn format(mut self, format: GroupFormat) -> Self {
-        self.format = format;
-        self
-    }
-
-    /// Sets the access list of a member's znode, and of the group's node and its ancestors if they
-    /// have to be created (default: every client may do everything).
-    pub fn acls(mut self, acls: Acls) -> Self {
-        self.acls = acls;
-        self
-    }
-
-    /// Sets what happens if another session has a znode with the name of a member that joins
-    /// (default: the member waits until it is gone).
-    pub fn when_taken(mut self, when_taken: WhenTaken) -> Self {
-        self.when_taken = when_taken;
-        self
-    }
-
-    /// Sets what happens when another client deletes the znode of a member (default: it joins
-    /// again).
-    pub fn when_evicted(mut self, when_evicted: WhenEvicted) -> Self {
-        self.when_evicted = when_evicted;
-        self
-    }
-
     /// Joins under a random name, and waits until the znode exists.
     ///
     /// Cancel safe: dropping the future leaves, in the background.
@@ -172,6 +144,37 @@ impl Group {
     /// Outside of a tokio runtime.
     pub fn watch(&self) -> GroupWatch {
         GroupWatch::begin(&self.client, &self.path, self.format)
+    }
+}
+
+/// Settings.
+impl Group {
+    /// Sets which children are members, and the names of their znodes (default:
+    /// [`GroupFormat::Plain`]).
+    pub fn format(mut self, format: GroupFormat) -> Self {
+        self.format = format;
+        self
+    }
+
+    /// Sets the access list of a member's znode, and of the group's node and its ancestors if they
+    /// have to be created (default: every client may do everything).
+    pub fn acls(mut self, acls: Acls) -> Self {
+        self.acls = acls;
+        self
+    }
+
+    /// Sets what happens if another session has a znode with the name of a member that joins
+    /// (default: the member waits until it is gone).
+    pub fn when_taken(mut self, when_taken: WhenTaken) -> Self {
+        self.when_taken = when_taken;
+        self
+    }
+
+    /// Sets what happens when another client deletes the znode of a member (default: it joins
+    /// again).
+    pub fn when_evicted(mut self, when_evicted: WhenEvicted) -> Self {
+        self.when_evicted = when_evicted;
+        self
     }
 }
 

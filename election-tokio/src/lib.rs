@@ -8,17 +8,20 @@
 // case. Each public name has one path: at the root what belongs to the client and its znodes, in a
 // module what belongs to a recipe or a theme.
 
+// rustdoc shows the methods of a type in the order of modules: the client's own come first.
+mod client;
+
+pub mod election;
+
 pub mod acl;
 pub mod barrier;
 mod broadcast;
-mod client;
 mod clock;
 mod codec;
 pub mod config;
 pub mod counter;
 mod double_barrier;
 mod driver;
-pub mod election;
 pub mod error;
 pub mod group;
 pub mod health;

@@ -41,13 +41,6 @@ impl Client {
 }
 
 impl Names {
-    /// Sets the access list of a name's znode, and of the node and its ancestors if they have to be
-    /// created (default: every client may do everything).
-    pub fn acls(mut self, acls: Acls) -> Self {
-        self.acls = acls;
-        self
-    }
-
     fn group(&self) -> Group {
         let group = self.client.group(&self.path).acls(self.acls.clone());
         group.when_taken(WhenTaken::GiveUp)
@@ -135,6 +128,16 @@ impl Names {
     /// Outside of a tokio runtime.
     pub fn watch_name(&self, name: &str) -> ConfigWatch<Bytes> {
         ConfigWatch::begin(&self.client, &child_path(&self.path, name))
+    }
+}
+
+/// Settings.
+impl Names {
+    /// Sets the access list of a name's znode, and of the node and its ancestors if they have to be
+    /// created (default: every client may do everything).
+    pub fn acls(mut self, acls: Acls) -> Self {
+        self.acls = acls;
+        self
     }
 }
 

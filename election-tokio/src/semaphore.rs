@@ -67,28 +67,6 @@ impl Client {
 }
 
 impl Semaphore {
-    /// Sets the data of the contender's znodes: by convention its name.
-    pub fn data(mut self, data: impl Into<Bytes>) -> Self {
-        self.data = data.into();
-        self
-    }
-
-    /// Sets the access list of the contender's znodes, and of the semaphore's node, its ancestors
-    /// and the two nodes below it if they have to be created (default: every client may do
-    /// everything).
-    pub fn acls(mut self, acls: Acls) -> Self {
-        self.acls = acls;
-        self
-    }
-
-    /// Sets what happens if the semaphore's node does not exist (default: it is created as a
-    /// persistent znode). The nodes below it, `locks` and `leases`, are created in any case, with
-    /// the same kind.
-    pub fn node(mut self, node: ElectionNode) -> Self {
-        self.options.node = node;
-        self
-    }
-
     /// Waits until a permit is held. Lost connections and expired sessions do not end the wait; after an
     /// expired session it goes on at the end of the queue.
     ///
@@ -143,6 +121,31 @@ impl Semaphore {
         let contender = |id| Ok(election_core::semaphore::Semaphore::new(id, options));
         let held = Acquiring::new(&self.client, &site, contender).await?;
         Ok(held.map(|(acquisition, tenure)| Permit::new(acquisition, &site, tenure)))
+    }
+}
+
+/// Settings.
+impl Semaphore {
+    /// Sets the data of the contender's znodes: by convention its name.
+    pub fn data(mut self, data: impl Into<Bytes>) -> Self {
+        self.data = data.into();
+        self
+    }
+
+    /// Sets the access list of the contender's znodes, and of the semaphore's node, its ancestors
+    /// and the two nodes below it if they have to be created (default: every client may do
+    /// everything).
+    pub fn acls(mut self, acls: Acls) -> Self {
+        self.acls = acls;
+        self
+    }
+
+    /// Sets what happens if the semaphore's node does not exist (default: it is created as a
+    /// persistent znode). The nodes below it, `locks` and `leases`, are created in any case, with
+    /// the same kind.
+    pub fn node(mut self, node: ElectionNode) -> Self {
+        self.options.node = node;
+        self
     }
 }
 
