@@ -85,6 +85,28 @@ pub mod commit {
 /// first makes a barrier, lists the candidates, looks for its own id, and checks which session owns the
 /// znode that it found. As soon as it leads, and before that where it waits for one predecessor only,
 /// it reads and watches its own znode.
+///
+/// # Quiet by construction
+///
+/// At most one request of a nomination awaits its reply. The command follows from the state, so a
+/// retry is entering the state again, and without a stimulus nothing is sent. To join takes three
+/// requests: create (whose reply tells the metadata, since 3.5), list, and a read that leaves a
+/// watch on the predecessor. A nominee whose way is free leads by the list, and reads and watches
+/// its own znode while it leads. A deletion wakes one follower. If the predecessor was the lowest,
+/// that event is all the successor needs to lead; it sends nothing. For that the heir reads its own
+/// znode, and watches it, as soon as it follows; a follower that has become the heir learns so, and
+/// does so, at its next look. Beyond that a nominee only asks at a `Look`.
+///
+/// When an operator deletes a candidate, its nominee hears of it at once as leader, as heir, and as
+/// a follower that has looked once: from then on it watches its own znode. A newer follower hears
+/// of it at that first look, or when its predecessor goes.
+///
+/// By default names are those of Curator's leader latch, `_c_<uuid>-latch-<sequence>`. Each create
+/// of a nomination has a uuid of its own: the nominee's id, with the number of the create added to
+/// its last four bytes. A server gives each number up to 2147483646 once, in order, as long as the
+/// election node is not deleted; it can give later numbers more than once. A nominee that gets such
+/// a number removes its candidate and fails with `SequenceExhausted`; `Sequence::remaining` says
+/// how far away that is.
 pub mod election {
     pub use crate::nominee::{Nominee, Rank};
     pub use crate::observer::{Observed, Observer, ObserverEnd, ObserverFailure, Present, Subject};

@@ -1,6 +1,41 @@
 //! Leader election on Apache ZooKeeper, and the client below it, for tokio.
 //!
 #![doc = include_str!("../README.md")]
+//!
+//! # Recipes
+//!
+//! | module | begins with | | costs, hazards |
+//! |---|---|---|---|
+//! | [`election`] | `client.election("/app/leader").nominate()?` | one leader; observers; operators move or end the lead | [page][election-page] |
+//! | [`lock`] | `client.lock("/app/lock").lock().await?` | one holder at a time, in the order of asking, or readers together; revocable | [page][lock-page] |
+//! | [`semaphore`] | `client.semaphore("/app/convert", three).acquire().await?` | a fixed number of permits | [page][semaphore-page] |
+//! | [`barrier`] | `client.barrier("/app/gate").wait().await?`, `double_barrier` | waiters pass once it is lifted; participants begin and end together | [page][barrier-page] |
+//! | [`queue`] | `client.queue("/app/jobs").take().await?`, `priority_queue` | each item to one taker: at most once, or at least once | [page][queue-page] |
+//! | [`commit`] | `client.two_phase_commit("/app/tx").join("a").await?` | one decision for all sites | [page][commit-page] |
+//! | [`group`] | `client.group("/app/workers").join("10.0.0.5").await?` | members, and views of all of them at one moment | [page][group-page] |
+//! | [`config`] | `client.config::<String>("/app/limit").watch()` | a typed value, watched, replaced by its version | [page][config-page] |
+//! | [`names`] | `client.names("/app/names").register("db", "10.0.0.5").await?` | a name with one registrar | [page][names-page] |
+//! | [`counter`] | `client.counter("/app/done").add(1).await?` | a number; no change is made twice | [page][counter-page] |
+//! | [`recipe`] | `client.stand("/rounds/7", machine)?` | a recipe of your own | [page][recipe-page] |
+//!
+//! A future of a recipe that is dropped leaves no watch and no ephemeral znode behind. Where other libraries
+//! have the recipe, the default layout is that of one of them, and [`format`](mod@format) has the others.
+//!
+//! At the root are the client and its operations. What belongs to them is in [`acl`], [`ensemble`],
+//! [`error`], [`health`], [`lease`], [`sasl`], [`session`], [`source`], [`transport`] and [`watch`], and with their
+//! features in `tls` and `metrics`.
+//!
+//! [election-page]: https://github.com/zk-election/zk-election/blob/main/docs/operating.md
+//! [lock-page]: https://github.com/zk-election/zk-election/blob/main/docs/lock.md
+//! [semaphore-page]: https://github.com/zk-election/zk-election/blob/main/docs/semaphore.md
+//! [barrier-page]: https://github.com/zk-election/zk-election/blob/main/docs/barrier.md
+//! [queue-page]: https://github.com/zk-election/zk-election/blob/main/docs/queue.md
+//! [commit-page]: https://github.com/zk-election/zk-election/blob/main/docs/two-phase-commit.md
+//! [group-page]: https://github.com/zk-election/zk-election/blob/main/docs/group-membership.md
+//! [config-page]: https://github.com/zk-election/zk-election/blob/main/docs/configuration.md
+//! [names-page]: https://github.com/zk-election/zk-election/blob/main/docs/names.md
+//! [counter-page]: https://github.com/zk-election/zk-election/blob/main/docs/counter.md
+//! [recipe-page]: https://github.com/zk-election/zk-election/blob/main/docs/guide/src/runtimes.md
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -110,8 +145,8 @@ pub mod format {
 /// Leases: until when a holder may act without asking.
 ///
 /// [`ClientBuilder::lease_grade`] chooses the proof; [the
-/// promises](https://github.com/zk-election/zk-election/blob/main/docs/guide/src/promises.md) say
-/// what each grade holds.
+/// lease](https://github.com/zk-election/zk-election/blob/main/docs/lease.md) says what each grade
+/// holds and costs.
 pub mod lease {
     pub use election_session::KeepReady;
     pub use zk_session::lease::{HeartbeatPace, LeaseGrade, LeaseMargin, LeaseOutlook};
@@ -133,7 +168,28 @@ pub mod queue {
 
 /// Sessions: how one ends, what follows, and handing one over to another process.
 ///
-/// [`ClientBuilder`] sets what is here; [`Client::detach`] makes the ticket.
+/// [`ClientBuilder`] sets what is here; [`Client::detach`] makes the ticket. Bounds and what goes
+/// along: [from one process to the
+/// next](https://github.com/zk-election/zk-election/blob/main/docs/client.md#from-one-process-to-the-next).
+///
+/// ```no_run
+/// # async fn old(client: election_tokio::Client, nomination: election_tokio::election::Nomination)
+/// #     -> Result<(String, election_tokio::NomineeId), Box<dyn std::error::Error>> {
+/// let id = nomination.id();
+/// let ticket = client.detach()?.expose(); // holds the session's password
+/// drop(nomination); // after the detach: before it, this would delete the candidate
+/// # Ok((ticket, id)) }
+/// # async fn new(ticket: String, id: election_tokio::NomineeId)
+/// #     -> Result<(), Box<dyn std::error::Error>> {
+/// use election_tokio::Client;
+/// use election_tokio::session::IfGone;
+///
+/// let builder = Client::builder("zk1:2181,zk2:2181/app");
+/// let client = builder.resume(ticket.parse()?, IfGone::Fail).connect().await?;
+/// let mut nomination = client.election("/leader").take_over(id)?;
+/// let leadership = nomination.elected().await?; // the same candidate, the same token
+/// # Ok(()) }
+/// ```
 pub mod session {
     pub use election_session::{IfGone, OnExpiry};
     pub use zk_session::{
@@ -145,7 +201,25 @@ pub mod session {
 
 /// Watches: those that fire once, and those that stay.
 ///
-/// [`Client::get_data_and_watch`] and [`Client::add_watch`] leave one.
+/// [`Client::get_data_and_watch`] and [`Client::add_watch`] leave one. What each kind reports:
+/// [watches](https://github.com/zk-election/zk-election/blob/main/docs/client.md#watches).
+///
+/// ```no_run
+/// # async fn example(client: election_tokio::Client) -> Result<(), Box<dyn std::error::Error>> {
+/// use election_tokio::watch::{WatchMode, WatchUpdate};
+///
+/// let mut watch = client.add_watch("/config", WatchMode::PersistentRecursive).await?;
+/// // Read here: the watch yields each change from now on.
+/// while let Some(update) = watch.next().await {
+///     match update? {
+///         WatchUpdate::Changed { path, event } => println!("{path}: {}", event.kind),
+///         WatchUpdate::ChangesMissed => println!("read all of it again"),
+///         _ => {}
+///     }
+/// }
+/// # Ok(())
+/// # }
+/// ```
 pub mod watch {
     pub use zk_jute::records::{EventType, WatcherType};
     pub use zk_session::WatchMode;

@@ -1,4 +1,18 @@
 //! SASL mechanisms, and the progress of their exchange.
+//!
+//! How servers are set up, and when the client ends: [who the client
+//! is](https://github.com/zk-election/zk-election/blob/main/docs/client.md#who-the-client-is).
+//!
+//! ```no_run
+//! # #[cfg(feature = "sasl-digest-md5")]
+//! # async fn example(password: String) -> Result<(), Box<dyn std::error::Error>> {
+//! use election_tokio::{sasl::{DigestMd5, Secret}, Client};
+//!
+//! let bob = DigestMd5::new("bob", Secret::new(password));
+//! let client = Client::builder("zk1:2181,zk2:2181").sasl(bob).connect().await?;
+//! # Ok(())
+//! # }
+//! ```
 
 use core::fmt;
 use core::future::Future;
