@@ -1,4 +1,4 @@
-//! The barrier: a node at which clients wait for its end.
+//! The barrier: a node at which clients wait for its end; and the double barrier.
 //!
 //! The barrier is set while its node exists. Servers may be behind, so a read may show a barrier
 //! that was lifted, or none where one was set. A transaction that only checks the node shows the
@@ -8,6 +8,10 @@
 
 mod told;
 
+pub use crate::double_barrier::{
+    DoubleBarrier, DoubleBarrierEnd, DoubleBarrierNotice, DoubleBarrierOptions, DoubleBarrierState,
+    WhenUnderWay,
+};
 pub use told::{BarrierEnd, BarrierFailure, BarrierGaveUp, BarrierState};
 
 use crate::code::NO_NODE;

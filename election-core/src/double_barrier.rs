@@ -6,6 +6,18 @@
 //! transaction that writes to the node, and the transaction that creates an entry checks the
 //! version. So no entry is created while a round is under way, no round is ended twice, and `ready`
 //! never belongs to an earlier round.
+//!
+//! - An entry is created by a transaction that checks the version, read before `ready` was looked
+//!   for.
+//! - A participant that lists enough entries opens the round by one that checks its own entry,
+//!   writes to the node and creates `ready`. It lists after its own entry was created, so the last
+//!   one finds all.
+//! - One passes by an event on `ready` that came after its own entry was known to stand on that
+//!   connection, or by a `ready` whose `czxid` is above the entry's.
+//! - The last one to leave ends the round by a transaction that writes to the node and deletes
+//!   `ready`, and so does a participant that finds `ready` without entries. Both have read the
+//!   version while `ready` stood.
+//! - One that leaves waits for the end of its own round, which it knows by the `czxid` of `ready`.
 
 mod entering;
 mod gathering;

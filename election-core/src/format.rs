@@ -2,6 +2,70 @@
 //!
 //! A name is `start`, an id, a separator, a label and the server's number. The label says which
 //! access the contender asks for ([`Access`]); only the number says which contender was first.
+//!
+//! # Formats
+//!
+//! A [`Format`] decides which children are contenders, and for what they contend.
+//!
+//! | format | names | a create in doubt is cleared up by |
+//! |---|---|---|
+//! | `curator_latch` (elections) | `_c_<uuid>-latch-#` | the id |
+//! | `curator_lock` (locks) | `_c_<uuid>-lock-#` | the id |
+//! | `curator_semaphore` (permits) | `_c_<uuid>-lease-#` | the id |
+//! | `curator_read_write` (shared locks) | `_c_<uuid>-__WRIT__#`, `…__READ__#` | the id |
+//! | `kazoo` | `<hex>__lock__#`, `<hex>__rlock__#` | the id |
+//! | `go_zookeeper` | `_c_<hex>-lock-#` | the id |
+//! | `zk_election` | `_c_<hex>-p_#` | the id |
+//! | `leader_election_support` | `n_#` | owner and `czxid` |
+//! | `go_leaderelection` | `le_#`; ended by `DONE` | owner and `czxid` |
+//! | `zookeeper_write_lock` | `x-<session>-#` | the session in the name, and the owner |
+//! | `custom` | yours | by what it has |
+//!
+//! Elections and locks stand in all of them: `Nominee::in_format`, `LockOptions::format`.
+//!
+//! **Without an id** in the names, the session tells the own znode: one session has one contender
+//! at a node, and all that it owns there is that one's. After a create in doubt come the barrier
+//! and a list; then the contenders are looked at, from the highest number down, by `exists`, which
+//! needs no permission to read. The nominee's own znode is the one that the session owns and that
+//! is younger than the nominee's earlier znodes. There is none if the nominee has looked at all
+//! contenders, or has met one that is no younger than an earlier znode of its own: that takes one
+//! list, and one look for each. It does not compare the data: an operator may have written to it. A
+//! follower whose predecessor is the session's deletes that: it would stand for as long as the
+//! session lives. In these formats names recur (`Format::names_recur`): where the election node is
+//! deleted and made again while nominees stand, another one can get the same name. So a nominee
+//! that leaves makes a barrier, looks whether its session owns the znode, and deletes that version
+//! of it: two requests more. No check of a name guards a write there. One gap is left: a deletion
+//! meets the other's znode if the node is made again after the look, while the deletion is on its
+//! way. Delete such a node only when it is empty.
+//!
+//! **Foreign children.** Contenders of two formats do not see each other, so a mix holds twice. A
+//! sequential child that is no contender of the format (`Child::Foreign`) has a notice
+//! (`Notice::ForeignChild`), of the nominee that is about to lead and of the nominee behind the
+//! leader, and again when another one is the first by name. The nominee that is about to lead looks
+//! at each by `exists`, with a watch. One that is ephemeral and another session's is waited for
+//! (`Obstacle::Foreign`, in a notice at each look); its deletion is noticed at once. One that is
+//! persistent, or of the own session, is passed over. Where there is no such child that costs no
+//! request; where there is one, two each, and an heir lists before it leads. A nominee that leads
+//! does not look: a contender of another format that comes later has to see to it itself, and most
+//! do not. `curator_lock` and `go_zookeeper` see each other, and are no mix; `curator_lock` and
+//! `curator_read_write` are one.
+//!
+//! **`DONE`**, in `go_leaderelection`: a list that shows it ends a nomination with
+//! `End::ElectionEnded`; a leader watches for it by `exists`, and leads no longer. An heir lists
+//! before it leads.
+//!
+//! **`hand-over-to-0000000017-`**, in the format of elections (`Format::hand_over_mark`), names the
+//! candidate that is to lead next. A follower whose list shows it, and that is before that
+//! candidate, deletes its own candidate and creates another one (`WhenAsked::StandsBehind`, the
+//! default). `tests/machines/explore` has leaders that hand over, with losses, expiries,
+//! withdrawals, deletions and an end of the election: the one that is elected after the leader has
+//! stepped down is that candidate, while it stands; and nothing stays on its way.
+//!
+//! **`ended`**, in the format of elections (`Format::end_mark`), ends an election until it is
+//! reopened. The operator creates it and then deletes the candidates that a list shows. A list that
+//! shows it ends a nomination; a nominee whose candidate was deleted asks for it by one `exists`,
+//! behind a barrier where that is another connection. A leader does not watch for it, and a
+//! promotion takes no list for it, since its own candidate goes.
 
 mod hand_over;
 mod known;
@@ -13,7 +77,7 @@ use core::fmt::{self, Write as _};
 
 use heapless::String;
 
-use crate::access::Access;
+pub use crate::access::Access;
 use crate::id::{NomineeId, SessionId};
 use crate::name::{CAPACITY, CandidateName, DIGITS, NameError, Sequence};
 pub use hand_over::HandOverMark;

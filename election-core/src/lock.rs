@@ -4,6 +4,22 @@
 //! and waits for the next lower one in its way. So the machine is the nominee's, in another
 //! [`Format`], with reports about locks. The differences: a reader waits only for writers, a
 //! contender may give up instead of waiting, and one that has lost the lock ends.
+//!
+//! - `Access`: an `Exclusive` contender waits for the next lower one, a `Shared` one, a reader, for
+//!   the nearest lower writer. Where the last writer has gone a reader holds without another look;
+//!   a writer looks again where a writer has gone, since that may have become a reader in its
+//!   place.
+//! - `WhenBusy`: a contender waits, until `Event::Deadline` at most, or gives up at its first look.
+//! - A contender that lost its znode while it waited contends again. A contender that lost the lock
+//!   ends.
+//! - Another client may write a request to release to a contender's znode (`REVOKE_REQUEST`): the
+//!   contender gives out `LockNotice::RevokeRequested` once, as soon as a read of its own znode
+//!   shows the request. In the formats of elections there are no requests, and no client writes
+//!   one.
+//! - `Lock::downgrade` lets a writer go on as a reader, in formats where that keeps its number: one
+//!   transaction creates the reader's znode and deletes the writer's. With that in doubt, something
+//!   that a quorum commits comes before the two are looked for. The reader keeps the writer's
+//!   token: contenders that wait have greater ones, and a new znode's would be greater still.
 
 mod downgrade;
 mod exchange;

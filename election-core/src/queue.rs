@@ -1,4 +1,29 @@
 //! The queue and the priority queue: a taker takes an item, or claims one until it is done.
+//!
+//! `Taker` is one take from a queue: `Purpose::Take` deletes an item and hands it out, at most
+//! once; `Purpose::Claim` holds it under ephemeral znodes until `Taker::finish`, at least once;
+//! `Purpose::Peek` reads it. The driver chooses the type of an item's data: any type that is made
+//! of bytes. A taker remembers the lowest items of a list in an `ItemWindow`, bounded by its
+//! parameter, which goes from one taker to the next.
+//!
+//! - The first list leaves no watch, so that takers of one client share it. If it has nothing to
+//!   take, a second one leaves a watch, and the taker tries the items of that list once more: the
+//!   watch reports each item that can be taken later.
+//! - A taker that came too late for an item skips some, at random by a number of its own, twice as
+//!   many each time. It lists again once the window is used up.
+//! - A taker by priority first asks for the node's stat, unless the window is empty: the sum of
+//!   `cversion` and `numChildren` is twice the number of children that were created. If that is
+//!   what it was before the list that the window is of, the lowest in the window is the lowest in
+//!   the queue. Items that were passed over, skipped or claimed are missing from the window, so the
+//!   next taker lists.
+//! - A deletion whose reply was lost is sent again: item names do not come again, so its success
+//!   says that the first was not executed. A taker that was withdrawn asks by a transaction
+//!   instead, which changes nothing. If another session was handed out while the old one lives,
+//!   neither answer tells, and the outcome is unknown.
+//! - The claim's znode below the item has a name of this taker and this session: that it exists
+//!   says that the claim was made. The claim beside the item has the same name for all takers:
+//!   before a taker gives it back, it looks whether one transaction has created both, for an
+//!   operator may have deleted the own one, and another taker may have claimed the item since.
 
 mod format;
 mod give_back;

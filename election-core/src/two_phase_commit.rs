@@ -13,6 +13,20 @@
 //! Each arrow is one transaction, which any party may send again: it is applied once. The decision
 //! deletes `open-ID`, and what a vote depends on checks it. So there is one decision, and no vote
 //! after it. The id distinguishes a transaction from the next one at the same path.
+//!
+//! `course.rs` is the whole protocol: a party lists, does what follows from that in one
+//! transaction, and looks again if it was refused or its reply was lost. The rules:
+//!
+//! - The party that decides creates the decision and deletes `open-`; a vote checks `open-`.
+//!   Parties rename children, and never write to them, but for one: a site that finds an ephemeral
+//!   znode of its own session writes to it, so that the participant which has made it leaves it
+//!   alone.
+//! - A site that leaves deletes the ephemeral znode with the token and the version that it has
+//!   seen. If a server refuses that, it is owed.
+//! - The absence of a child counts only behind a quorum's commit. Its presence counts at once:
+//!   neither votes nor decisions are taken back while the transaction stands.
+//! - A transaction creates before it deletes, for a server may answer a list while it applies one.
+//! - A beginning whose reply was lost is not sent again: the transaction may be over and removed.
 
 mod begin;
 mod child;

@@ -10,6 +10,7 @@ use zk_jute::Decode as _;
 use zk_jute::Version;
 use zk_jute::records::{GetAclResponse, Stat};
 
+pub use crate::client::ConnectionIdentity;
 pub use zk_jute::records::{Acl, Permissions};
 
 /// An access list: each entry grants permissions to an identity. Everything else is denied, and

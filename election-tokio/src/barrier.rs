@@ -1,4 +1,7 @@
-//! Barriers: set, waited for, and lifted.
+//! Barriers: set, waited for, and lifted; double barriers, which participants enter and leave together.
+//!
+//! Begin with [`Client::barrier`] or [`Client::double_barrier`]. Costs and limits:
+//! [barrier](https://github.com/zk-election/zk-election/blob/main/docs/barrier.md), [double barrier](https://github.com/zk-election/zk-election/blob/main/docs/double-barrier.md).
 
 mod error;
 mod face;
@@ -7,10 +10,14 @@ use core::fmt;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use election_core::{BarrierEnd, BarrierGaveUp, BarrierState, BarrierTask, ElectionNode, NodeKind};
+use election_core::barrier::{BarrierEnd, BarrierGaveUp, BarrierState, BarrierTask};
+use election_core::election::{ElectionNode, NodeKind};
 use election_session::{AclList, RecipeKey};
 use zk_session::SessionEnd;
 
+pub use election_core::barrier::{BarrierFailure, WhenUnderWay};
+
+pub use crate::double_barrier::{DoubleBarrier, EnterError, Entered, LeaveError};
 pub(crate) use error::checked_path;
 pub use error::{BarrierError, BarrierLost};
 
@@ -44,13 +51,6 @@ impl Client {
 }
 
 impl Barrier {
-    /// Sets the access list of the barrier's node, and of its ancestors if they have to be created
-    /// (default: every client may do everything).
-    pub fn acls(mut self, acls: Acls) -> Self {
-        self.acls = acls;
-        self
-    }
-
     /// Sets the barrier. It leaves a barrier that is set as it is.
     ///
     /// If the reply is lost, it sends the request again. If another client has lifted the barrier
@@ -129,7 +129,7 @@ impl Barrier {
         let node = ElectionNode::Create(NodeKind::Persistent);
         let site = site(&self.client, &path, Bytes::new(), acl, node);
         let (face, shown) = BarrierFace::new();
-        let seat = <dyn Seat>::new(election_core::Barrier::new(task), face);
+        let seat = <dyn Seat>::new(election_core::barrier::Barrier::new(task), face);
         let key = self.client.shared().with(|hub, now| hub.stand(now, seat, Arc::clone(&site)));
         let mut running = Running { client: &self.client, key, shown: Updates::new(shown) };
         match running.ended().await {
@@ -141,6 +141,16 @@ impl Barrier {
             Shown::Ended(end) => Ok(end),
             Shown::ClientEnded(end) => Err(BarrierError::ClientClosed(end)),
         }
+    }
+}
+
+/// Settings.
+impl Barrier {
+    /// Sets the access list of the barrier's node, and of its ancestors if they have to be created
+    /// (default: every client may do everything).
+    pub fn acls(mut self, acls: Acls) -> Self {
+        self.acls = acls;
+        self
     }
 }
 

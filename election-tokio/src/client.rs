@@ -1,9 +1,16 @@
 //! The client: one session, cheap to share.
 
-mod access;
+// rustdoc shows the methods of a type in the order of its modules: first what each program uses.
 mod builder;
-mod chroot;
+
+mod operations;
+
 mod create;
+
+mod transaction;
+
+mod access;
+mod chroot;
 mod create_before_3_5;
 mod delete_tree;
 mod ensemble;
@@ -11,12 +18,10 @@ mod failure;
 mod handover;
 mod inspect;
 mod multi_read;
-mod operations;
 mod parents;
 mod pipeline;
 mod reconnected;
 mod stamped;
-mod transaction;
 mod ttl;
 mod version;
 mod watch;
@@ -35,7 +40,7 @@ pub use ensemble::{
     EnsembleConfig, EnsembleMember, EnsembleMemberRole, ParseEnsembleMemberError, Reconfiguration,
 };
 pub use failure::{CloseError, ConnectError, NoServers};
-pub use handover::{IfGone, NoSession, OnExpiry};
+pub use handover::NoSession;
 pub use inspect::ConnectionIdentity;
 pub use multi_read::{MultiRead, ReadOutcome};
 pub use operations::Children;
@@ -46,23 +51,23 @@ pub use ttl::{Ttl, TtlError};
 pub use version::ServerVersion;
 pub use watch::{OneshotWatch, PersistentWatch, WatchEvent, WatchLost, WatchUpdate};
 
-use crate::error::{Error, ErrorKind};
 use crate::hub::{CallStage, Caller, Hub, Shared};
 use crate::path::{self, PathError};
 use crate::state::ConnectionState;
 use crate::telemetry::metrics::RequestMeter;
 use crate::telemetry::{Outcome, RequestSpan};
 use crate::updates::{NoMoreUpdates, Updates};
+use crate::{Error, ErrorKind};
 
 /// A client of a ZooKeeper ensemble: a handle on one session.
 ///
 /// Clones share the session. The last clone, together with the last
-/// [`Nomination`](crate::Nomination) made from it, closes the session when it is dropped.
+/// [`Nomination`](crate::election::Nomination) made from it, closes the session when it is dropped.
 ///
 /// Every operation is *cancel safe* in this sense: dropping its future leaves nothing behind in the
 /// client. The server may still execute the operation, as after a lost connection. Operations are
 /// sent in the order in which their futures are first polled, except operations that have to wait
-/// for room ([`Limits`](crate::Limits)).
+/// for room ([`Limits`](crate::session::Limits)).
 #[derive(Clone, Debug)]
 pub struct Client {
     pub(crate) handle: Arc<Handle>,

@@ -1,4 +1,6 @@
 //! Configuration: a value that clients watch and replace.
+//!
+//! Begin with [`Client::config`]. Costs and limits: [configuration](https://github.com/zk-election/zk-election/blob/main/docs/configuration.md).
 
 mod error;
 mod value;
@@ -50,13 +52,6 @@ impl Client {
 }
 
 impl<T: ConfigValue> Config<T> {
-    /// Sets the access list of the znode, and of its ancestors if they have to be created (default:
-    /// every client may do everything).
-    pub fn acls(mut self, acls: Acls) -> Self {
-        self.acls = acls;
-        self
-    }
-
     /// Reads the value, as one server knows it; it may be out of date. Without a connection this
     /// waits for one.
     ///
@@ -136,6 +131,16 @@ impl<T: ConfigValue> Config<T> {
     pub async fn create_if_missing(&self, value: &T) -> Result<CreateIfMissing, ConfigError> {
         self.acls.checked()?;
         write::create(&self.client, &self.path, &encoded(value)?, &self.acls).await
+    }
+}
+
+/// Settings.
+impl<T: ConfigValue> Config<T> {
+    /// Sets the access list of the znode, and of its ancestors if they have to be created (default:
+    /// every client may do everything).
+    pub fn acls(mut self, acls: Acls) -> Self {
+        self.acls = acls;
+        self
     }
 }
 

@@ -1,14 +1,17 @@
-//! A number that clients share.
+//! Counters: a number that clients share.
+//!
+//! Begin with [`Client::counter`]. Costs and limits: [counter](https://github.com/zk-election/zk-election/blob/main/docs/counter.md).
 
 use core::fmt;
 
 use bytes::Bytes;
-use election_core::{
-    CounterChange, CounterEnd, CounterFailure, CounterFormat, CounterOp, ElectionNode, NodeKind,
-};
+use election_core::counter::{CounterChange, CounterEnd, CounterOp};
+use election_core::election::{ElectionNode, NodeKind};
 use election_session::{AclList, RecipeEnd};
 use zk_jute::ErrorCode;
 use zk_session::{SessionEnd, ZnodePath};
+
+pub use election_core::counter::{CounterFailure, CounterFormat};
 
 use crate::acl::{AclError, Acls};
 use crate::client::Client;
@@ -89,19 +92,6 @@ impl Client {
 }
 
 impl Counter {
-    /// Sets how the number is written (default: [`CounterFormat::Decimal`]).
-    pub fn format(mut self, format: CounterFormat) -> Self {
-        self.format = format;
-        self
-    }
-
-    /// Sets the access list of the counter's znode, and of its ancestors if they have to be created
-    /// (default: every client may do everything).
-    pub fn acls(mut self, acls: Acls) -> Self {
-        self.acls = acls;
-        self
-    }
-
     /// Reads the number, as one server knows it; it may be out of date. Without a connection this
     /// waits for one.
     ///
@@ -190,6 +180,22 @@ impl Counter {
                 None => return Err(CounterError::ClientClosed(SessionEnd::Abandoned)),
             }
         }
+    }
+}
+
+/// Settings.
+impl Counter {
+    /// Sets how the number is written (default: [`CounterFormat::Decimal`]).
+    pub fn format(mut self, format: CounterFormat) -> Self {
+        self.format = format;
+        self
+    }
+
+    /// Sets the access list of the counter's znode, and of its ancestors if they have to be created
+    /// (default: every client may do everything).
+    pub fn acls(mut self, acls: Acls) -> Self {
+        self.acls = acls;
+        self
     }
 }
 

@@ -9,7 +9,9 @@ use core::fmt;
 use core::num::NonZeroU32;
 
 use bytes::Bytes;
-use election_core::{DoubleBarrierOptions, ElectionNode, NodeKind, NomineeId, WhenUnderWay};
+use election_core::NomineeId;
+use election_core::barrier::{DoubleBarrierOptions, WhenUnderWay};
+use election_core::election::{ElectionNode, NodeKind};
 use election_session::AclList;
 use tokio::time::{Instant, timeout_at};
 
@@ -56,25 +58,6 @@ impl Client {
 }
 
 impl DoubleBarrier {
-    /// Sets the data of the participant's znode: by convention its name.
-    pub fn data(mut self, data: impl Into<Bytes>) -> Self {
-        self.data = data.into();
-        self
-    }
-
-    /// Sets the access list of the participant's znode and of `ready`, and of the barrier's node
-    /// and its ancestors if they have to be created (default: every client may do everything).
-    pub fn acls(mut self, acls: Acls) -> Self {
-        self.acls = acls;
-        self
-    }
-
-    /// Sets what happens if a round is under way (default: the participant waits for its end).
-    pub fn when_under_way(mut self, when_under_way: WhenUnderWay) -> Self {
-        self.options.when_under_way = when_under_way;
-        self
-    }
-
     /// Enters, and waits until enough participants have entered: at one moment since the last round
     /// ended, this many participants stood in the barrier. Lost connections and expired sessions do
     /// not end the wait; after an expired session the participant enters anew.
@@ -107,7 +90,7 @@ impl DoubleBarrier {
         let site = site(&self.client, &path, self.data.clone(), acl, node);
         loop {
             let id = NomineeId::from_bytes(random().map_err(BarrierError::Randomness)?);
-            let participant = election_core::DoubleBarrier::new(id, self.options);
+            let participant = election_core::barrier::DoubleBarrier::new(id, self.options);
             let mut participation = Participation::begin(&self.client, &site, participant);
             match participation.outcome().await? {
                 Outcome::Inside => return Ok(Entered::new(participation, id)),
@@ -127,6 +110,28 @@ impl DoubleBarrier {
             Ok(entered) => entered.map(Some),
             Err(_) => Ok(None),
         }
+    }
+}
+
+/// Settings.
+impl DoubleBarrier {
+    /// Sets the data of the participant's znode: by convention its name.
+    pub fn data(mut self, data: impl Into<Bytes>) -> Self {
+        self.data = data.into();
+        self
+    }
+
+    /// Sets the access list of the participant's znode and of `ready`, and of the barrier's node
+    /// and its ancestors if they have to be created (default: every client may do everything).
+    pub fn acls(mut self, acls: Acls) -> Self {
+        self.acls = acls;
+        self
+    }
+
+    /// Sets what happens if a round is under way (default: the participant waits for its end).
+    pub fn when_under_way(mut self, when_under_way: WhenUnderWay) -> Self {
+        self.options.when_under_way = when_under_way;
+        self
     }
 }
 

@@ -1,4 +1,6 @@
 //! Groups: which processes are present, and their data.
+//!
+//! Begin with [`Client::group`]. Costs and limits: [group](https://github.com/zk-election/zk-election/blob/main/docs/group-membership.md).
 
 mod driver;
 mod error;
@@ -9,12 +11,15 @@ mod watch;
 use core::fmt;
 
 use bytes::Bytes;
-use election_core::{
-    ElectionNode, MemberOptions, NameOrigin, NodeKind, NomineeId, WhenEvicted, WhenTaken,
-};
-use election_session::{AclList, GroupFormat, GroupView};
+use election_core::NomineeId;
+use election_core::election::{ElectionNode, NodeKind};
+use election_core::group::{MemberOptions, NameOrigin};
+use election_session::AclList;
 use zk_jute::OpCode;
 use zk_session::ZnodePath;
+
+pub use election_core::group::{MemberFailure, NameOwner, WhenEvicted, WhenTaken};
+pub use election_session::{Continuity, GroupFormat, GroupMember, GroupView, MemberData};
 
 pub use error::MembershipError;
 pub use face::MembershipState;
@@ -23,9 +28,9 @@ pub use watch::GroupWatch;
 
 use crate::acl::Acls;
 use crate::client::Client;
-use crate::error::{Error, ErrorKind};
 use crate::path::{PathError, check_path, child_path};
 use crate::site::{random, site};
+use crate::{Error, ErrorKind};
 
 /// A group of processes at a path; made by [`Client::group`]. Each member has an ephemeral znode below
 /// it, with its data.
@@ -55,34 +60,6 @@ impl Client {
 }
 
 impl Group {
-    /// Sets which children are members, and the names of their znodes (default:
-    /// [`GroupFormat::Plain`]).
-    pub fn format(mut self, format: GroupFormat) -> Self {
-        self.format = format;
-        self
-    }
-
-    /// Sets the access list of a member's znode, and of the group's node and its ancestors if they
-    /// have to be created (default: every client may do everything).
-    pub fn acls(mut self, acls: Acls) -> Self {
-        self.acls = acls;
-        self
-    }
-
-    /// Sets what happens if another session has a znode with the name of a member that joins
-    /// (default: the member waits until it is gone).
-    pub fn when_taken(mut self, when_taken: WhenTaken) -> Self {
-        self.when_taken = when_taken;
-        self
-    }
-
-    /// Sets what happens when another client deletes the znode of a member (default: it joins
-    /// again).
-    pub fn when_evicted(mut self, when_evicted: WhenEvicted) -> Self {
-        self.when_evicted = when_evicted;
-        self
-    }
-
     /// Joins under a random name, and waits until the znode exists.
     ///
     /// Cancel safe: dropping the future leaves, in the background.
@@ -167,6 +144,37 @@ impl Group {
     /// Outside of a tokio runtime.
     pub fn watch(&self) -> GroupWatch {
         GroupWatch::begin(&self.client, &self.path, self.format)
+    }
+}
+
+/// Settings.
+impl Group {
+    /// Sets which children are members, and the names of their znodes (default:
+    /// [`GroupFormat::Plain`]).
+    pub fn format(mut self, format: GroupFormat) -> Self {
+        self.format = format;
+        self
+    }
+
+    /// Sets the access list of a member's znode, and of the group's node and its ancestors if they
+    /// have to be created (default: every client may do everything).
+    pub fn acls(mut self, acls: Acls) -> Self {
+        self.acls = acls;
+        self
+    }
+
+    /// Sets what happens if another session has a znode with the name of a member that joins
+    /// (default: the member waits until it is gone).
+    pub fn when_taken(mut self, when_taken: WhenTaken) -> Self {
+        self.when_taken = when_taken;
+        self
+    }
+
+    /// Sets what happens when another client deletes the znode of a member (default: it joins
+    /// again).
+    pub fn when_evicted(mut self, when_evicted: WhenEvicted) -> Self {
+        self.when_evicted = when_evicted;
+        self
     }
 }
 

@@ -1,4 +1,6 @@
 //! Names: registered, resolved, watched.
+//!
+//! Begin with [`Client::names`]. Costs and limits: [names](https://github.com/zk-election/zk-election/blob/main/docs/names.md).
 
 mod error;
 mod persistent;
@@ -6,16 +8,17 @@ mod persistent;
 use core::fmt;
 
 use bytes::Bytes;
-use election_core::{NomineeId, WhenTaken};
+use election_core::NomineeId;
+use election_core::group::WhenTaken;
 use zk_jute::records::Stat;
 
 pub use error::RegisterError;
 pub use persistent::PersistentName;
 
+use crate::Error;
 use crate::acl::Acls;
 use crate::client::{Client, Obstacle};
 use crate::config::ConfigWatch;
-use crate::error::Error;
 use crate::group::{Group, GroupWatch, Membership};
 use crate::path::child_path;
 use crate::site::random;
@@ -38,13 +41,6 @@ impl Client {
 }
 
 impl Names {
-    /// Sets the access list of a name's znode, and of the node and its ancestors if they have to be
-    /// created (default: every client may do everything).
-    pub fn acls(mut self, acls: Acls) -> Self {
-        self.acls = acls;
-        self
-    }
-
     fn group(&self) -> Group {
         let group = self.client.group(&self.path).acls(self.acls.clone());
         group.when_taken(WhenTaken::GiveUp)
@@ -132,6 +128,16 @@ impl Names {
     /// Outside of a tokio runtime.
     pub fn watch_name(&self, name: &str) -> ConfigWatch<Bytes> {
         ConfigWatch::begin(&self.client, &child_path(&self.path, name))
+    }
+}
+
+/// Settings.
+impl Names {
+    /// Sets the access list of a name's znode, and of the node and its ancestors if they have to be
+    /// created (default: every client may do everything).
+    pub fn acls(mut self, acls: Acls) -> Self {
+        self.acls = acls;
+        self
     }
 }
 

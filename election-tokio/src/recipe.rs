@@ -2,7 +2,25 @@
 //!
 //! A recipe is a state machine that implements [`Recipe`]: it takes events, and commands requests
 //! to the server. [`Client::stand`] executes these, over lost connections and expired sessions, and
-//! reports the notices of the recipe. The elections of this crate work this way.
+//! reports the notices of the recipe. The elections of this crate work this way. It takes down the watches
+//! that the recipe no longer awaits, and reports that it holds something only while the lease is proved.
+//! A whole recipe, with the tests that drive it:
+//! [toy](https://github.com/zk-election/zk-election/tree/main/election-session/tests/toy).
+//!
+//! ```no_run
+//! # use election_tokio::{Client, recipe::{Recipe, RecipeUpdate}};
+//! # async fn example<R>(client: Client, recipe: R) -> Result<(), Box<dyn std::error::Error>>
+//! # where R: Recipe<Notice: core::fmt::Debug + Send> + core::fmt::Debug + Send + 'static {
+//! let mut standing = client.stand("/rounds/7", recipe)?;
+//! while let Some(update) = standing.next().await {
+//!     match update {
+//!         RecipeUpdate::Notice(notice) => println!("{notice:?}"),
+//!         RecipeUpdate::Over(end) => println!("over: {end:?}"),
+//!         _ => {}
+//!     }
+//! }
+//! # Ok(()) }
+//! ```
 
 use core::fmt;
 use core::future::poll_fn;
@@ -11,10 +29,11 @@ use core::task::{Context, Poll, Waker};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use election_core::Token;
 pub use election_core::{
     Applied, Change, Check, Command, Create, CreateMode, Delete, Event, ExpectedVersion, Failure,
     Hold, Incarnation, Multi, NewZnode, Op, Output, Part, Payload, Phase, Recipe, Reply, Stat,
-    Ticket, Token, Watch, Write, Znode,
+    Ticket, Watch, Write, Znode,
 };
 pub use election_session::RecipeEnd;
 use election_session::{GrantChange, RecipeKey, Site, Step, View};

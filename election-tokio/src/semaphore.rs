@@ -1,4 +1,6 @@
 //! Semaphores: a number of permits, each held by one client at a time.
+//!
+//! Begin with [`Client::semaphore`]. Costs and limits: [semaphore](https://github.com/zk-election/zk-election/blob/main/docs/semaphore.md).
 
 mod permit;
 
@@ -6,7 +8,9 @@ use core::fmt;
 use core::num::NonZeroU32;
 
 use bytes::Bytes;
-use election_core::{ElectionNode, SemaphoreOptions, WhenBusy};
+use election_core::election::ElectionNode;
+use election_core::lock::WhenBusy;
+use election_core::semaphore::SemaphoreOptions;
 use election_session::AclList;
 use tokio::time::{Instant, timeout_at};
 use zk_session::ZnodePath;
@@ -63,28 +67,6 @@ impl Client {
 }
 
 impl Semaphore {
-    /// Sets the data of the contender's znodes: by convention its name.
-    pub fn data(mut self, data: impl Into<Bytes>) -> Self {
-        self.data = data.into();
-        self
-    }
-
-    /// Sets the access list of the contender's znodes, and of the semaphore's node, its ancestors
-    /// and the two nodes below it if they have to be created (default: every client may do
-    /// everything).
-    pub fn acls(mut self, acls: Acls) -> Self {
-        self.acls = acls;
-        self
-    }
-
-    /// Sets what happens if the semaphore's node does not exist (default: it is created as a
-    /// persistent znode). The nodes below it, `locks` and `leases`, are created in any case, with
-    /// the same kind.
-    pub fn node(mut self, node: ElectionNode) -> Self {
-        self.options.node = node;
-        self
-    }
-
     /// Waits until a permit is held. Lost connections and expired sessions do not end the wait; after an
     /// expired session it goes on at the end of the queue.
     ///
@@ -136,9 +118,34 @@ impl Semaphore {
         let acl = AclList::new(&self.acls.checked()?);
         let site = site(&self.client, &path, self.data.clone(), acl, self.options.node);
         let options = SemaphoreOptions { when_busy, ..self.options };
-        let contender = |id| Ok(election_core::Semaphore::new(id, options));
+        let contender = |id| Ok(election_core::semaphore::Semaphore::new(id, options));
         let held = Acquiring::new(&self.client, &site, contender).await?;
         Ok(held.map(|(acquisition, tenure)| Permit::new(acquisition, &site, tenure)))
+    }
+}
+
+/// Settings.
+impl Semaphore {
+    /// Sets the data of the contender's znodes: by convention its name.
+    pub fn data(mut self, data: impl Into<Bytes>) -> Self {
+        self.data = data.into();
+        self
+    }
+
+    /// Sets the access list of the contender's znodes, and of the semaphore's node, its ancestors
+    /// and the two nodes below it if they have to be created (default: every client may do
+    /// everything).
+    pub fn acls(mut self, acls: Acls) -> Self {
+        self.acls = acls;
+        self
+    }
+
+    /// Sets what happens if the semaphore's node does not exist (default: it is created as a
+    /// persistent znode). The nodes below it, `locks` and `leases`, are created in any case, with
+    /// the same kind.
+    pub fn node(mut self, node: ElectionNode) -> Self {
+        self.options.node = node;
+        self
     }
 }
 

@@ -1,4 +1,16 @@
 //! Sources of the list of servers.
+//!
+//! When the client asks one: [which servers](https://github.com/zk-election/zk-election/blob/main/docs/client.md#which-servers).
+//!
+//! ```no_run
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! use election_tokio::{source::ServerFile, Client};
+//!
+//! let servers = ServerFile::new("/etc/zookeeper-servers");
+//! let client = Client::builder_from(servers, "/app").connect().await?;
+//! # Ok(())
+//! # }
+//! ```
 
 mod file;
 #[cfg(feature = "dns-srv")]
@@ -9,6 +21,7 @@ use core::future::Future;
 use core::pin::Pin;
 use std::io;
 
+pub use crate::client::NoServers;
 pub use file::ServerFile;
 #[cfg(feature = "dns-srv")]
 pub use srv::SrvRecords;

@@ -1,4 +1,4 @@
-//! Telemetry: spans, events and metrics. `README.md` lists them all; the targets and names here are
+//! Telemetry: spans, events and metrics. `docs/telemetry.md` lists them all; the targets and names here are
 //! part of the interface.
 //!
 //! No field holds the data of a znode, a credential or a session password. The labels of metrics

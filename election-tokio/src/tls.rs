@@ -1,6 +1,21 @@
 //! TLS by rustls, between a client and the transport of its
 //! [`Connector`](crate::transport::Connector).
 //!
+//! Certificates, files, versions, cryptography:
+//! [TLS](https://github.com/zk-election/zk-election/blob/main/docs/client.md#tls).
+//!
+//! ```no_run
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! use election_tokio::{tls::TlsOptions, Client};
+//!
+//! let tls = TlsOptions::new()
+//!     .ca_file("/etc/zk/ca.pem") // without it: the CAs of the platform
+//!     .client_certificate_files("/etc/zk/client.pem", "/etc/zk/client.key"); // if servers ask for one
+//! let client = Client::builder("zk1:2281,zk2:2281,zk3:2281/app").tls(tls).connect().await?;
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! It follows three rules:
 //!
 //! - It verifies the server's certificate on every connection. TLS sessions are not resumed,

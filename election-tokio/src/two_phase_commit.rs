@@ -9,9 +9,9 @@ mod status;
 use core::fmt;
 
 use bytes::Bytes;
-use election_core::{
-    CommitEnd, CommitSiteNotice, CommitTask, ElectionNode, NodeKind, NomineeId, SiteName,
-};
+use election_core::NomineeId;
+use election_core::commit::{CommitEnd, CommitSiteNotice, CommitTask, SiteName};
+use election_core::election::{ElectionNode, NodeKind};
 use election_session::AclList;
 use zk_session::{SessionEnd, ZnodePath};
 
@@ -44,13 +44,6 @@ impl Client {
 }
 
 impl TwoPhaseCommit {
-    /// Sets the access list of all znodes that are created (default: every client may do
-    /// everything). Every party needs to read, create, write and delete.
-    pub fn acls(mut self, acls: Acls) -> Self {
-        self.acls = acls;
-        self
-    }
-
     /// Begins a transaction, with its content and its sites, in one step. It uses an empty node at
     /// the path, and creates missing ancestors.
     ///
@@ -133,6 +126,16 @@ impl TwoPhaseCommit {
         let node = ElectionNode::Create(NodeKind::Persistent);
         let site = site(&self.client, &path, content, acl, node);
         Ok(Place { client: self.client.clone(), site })
+    }
+}
+
+/// Settings.
+impl TwoPhaseCommit {
+    /// Sets the access list of all znodes that are created (default: every client may do
+    /// everything). Every party needs to read, create, write and delete.
+    pub fn acls(mut self, acls: Acls) -> Self {
+        self.acls = acls;
+        self
     }
 }
 

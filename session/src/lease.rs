@@ -13,13 +13,13 @@
 //!    session has left may hand over an old touch late, with its old timeout. None of these
 //!    timeouts is less than the least one.
 //! 2. **The proof is later than the touch.** A server's answer shows that the session was touched
-//!    at that server. Later answers show that it was also touched at the leader: see [`Evidence`].
-//!    They give the deadline by this leader ([`Proved::by_leader`]).
+//!    at that server. Later answers show that it was also touched at the leader: see `Evidence`.
+//!    They give the deadline by this leader (`Proved::by_leader`).
 //! 3. **Under [`LeaseGrade::Quorum`] a commit comes after all that.** A leader that was deposed
 //!    unawares goes on answering `sync`, and commits nothing. A connection has one leader behind
 //!    it. So a commit that was asked for after the touch, on the same connection, shows that this
 //!    leader still led; and a leader that comes after it starts the session's clock later still. So
-//!    with each commit the deadline by the leader becomes the deadline ([`Proved::by_quorum`]), and
+//!    with each commit the deadline by the leader becomes the deadline (`Proved::by_quorum`), and
 //!    one check proves a lease that `sync`s kept [ready](LeaseUpkeep::Ready). So does a write of the
 //!    caller's, with one bound: a heartbeat that was answered while it was on its way may have proved
 //!    more, so the write vouches no longer than a touch sent with it. On another connection, which may
@@ -33,7 +33,7 @@
 //!    succeeds and changes nothing, the leader serves and even commits requests, and then closes
 //!    the session nevertheless. Or it has marked the session, and a follower's `sync` is still
 //!    answered. The moment is short: this rule suffices if the leader works off the sessions that
-//!    expire together in less than [a twelfth of the timeout](SETTLING_PART). A check in a
+//!    expire together in less than a twelfth of the timeout. A check in a
 //!    transaction, or a write, that was sent that long after the tentative proof, and succeeded, met a
 //!    session that was not closing. So the earlier touch counted, and so did every proof that came since,
 //!    while the tentative deadline had not passed.

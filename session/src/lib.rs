@@ -15,11 +15,11 @@ mod config;
 mod connect_string;
 mod event;
 mod family;
-mod lease;
+pub mod lease;
 mod outbox;
 mod path;
 mod requests;
-mod sasl;
+pub mod sasl;
 mod search;
 mod secret;
 #[cfg(feature = "serde")]
@@ -43,11 +43,7 @@ pub use event::{
     TransportCommand,
 };
 pub use family::ServerFamily;
-pub use lease::{HeartbeatPace, LeaseGrade, LeaseMargin, LeaseOutlook, LeaseUpkeep};
 pub use path::{PathError, ZnodePath, check_path};
-#[cfg(feature = "sasl-digest-md5")]
-pub use sasl::{DigestMd5, ServerProof};
-pub use sasl::{Sasl, SaslAnswer, SaslChallenge, SaslFailure};
 pub use search::ProbeAnswer;
 pub use secret::Secret;
 pub use servers::ServerIndex;

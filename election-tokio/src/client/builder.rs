@@ -4,12 +4,13 @@ use core::num::NonZeroUsize;
 use core::time::Duration;
 use std::sync::Arc;
 
+use zk_session::lease::{HeartbeatPace, LeaseGrade, LeaseMargin};
+use zk_session::sasl::Sasl;
 use zk_session::{
-    Backoff, Config, ConnectString, HeartbeatPace, LeaseGrade, LeaseMargin, Limits,
-    ReadOnlyServers, Sasl, Secret, SessionEnd, SessionTicket, SubmitError, WhileDisconnected,
+    Backoff, Config, ConnectString, Limits, ReadOnlyServers, Secret, SessionEnd, SessionTicket,
+    SubmitError, WhileDisconnected,
 };
 
-use super::IfGone;
 use super::{Client, ConnectError, Handle};
 use crate::acl::Acls;
 use crate::clock::{Clock, OwnClock};
@@ -24,7 +25,7 @@ use crate::state::ConnectionState;
 use crate::tls::{TlsConnector, TlsOptions};
 use crate::transport::{Connector, TcpConnector};
 use crate::updates::{NoMoreUpdates, Updates};
-use election_session::{Identity, KeepReady, OnExpiry, Resumption, Settings};
+use election_session::{Identity, IfGone, KeepReady, OnExpiry, Resumption, Settings};
 
 /// The largest reply that a client reads by default. Servers do not limit what they send: a list of
 /// many children may be larger than the frames that they accept.
@@ -109,6 +110,98 @@ impl ClientBuilder {
         }
     }
 
+    /// Makes the client and waits for its first session.
+    ///
+    /// Cancel safe: dropping the future drops the client, which closes its session if a server has
+    /// granted or resumed it by then.
+    ///
+    /// # Errors
+    ///
+    /// [`ConnectError`]; if no server granted a session in time, with the last attempt.
+    pub async fn connect(self) -> Result<Client, ConnectError> {
+        let after = self.connect_timeout.unwrap_or(self.session.session_timeout);
+        let (resumes, missing_chroot) = (self.resumption.is_some(), self.missing_chroot);
+        let client = self.start()?;
+        let mut connection = client.connection_updates();
+        let ready = async {
+            loop {
+                connected(&mut connection).await.map_err(|end| match end {
+                    SessionEnd::Expired(expiry) if resumes => ConnectError::SessionGone(expiry),
+                    end => ConnectError::Ended(end),
+                })?;
+                if missing_chroot == MissingChroot::StaysMissing {
+                    return Ok(());
+                }
+                match client.create_chroot(&Acls::open()).await {
+                    Err(error) if error.is_connection_loss() || error.is_not_connected() => {}
+                    outcome => return outcome.map_err(ConnectError::ChrootNotCreated),
+                }
+            }
+        };
+        if let Ok(outcome) = tokio::time::timeout(after, ready).await {
+            return outcome.map(|()| client);
+        }
+        let last_failure = match connection.latest() {
+            ConnectionState::Connecting { last_failure, .. } => last_failure,
+            _ => None,
+        };
+        Err(ConnectError::NoServer { after, last_failure })
+    }
+
+    /// Makes the client without waiting. It connects in the background;
+    /// [`Client::connection_updates`] shows the progress.
+    ///
+    /// # Errors
+    ///
+    /// [`ConnectError`] if the connect string, the margin with this grade, an identity, or the
+    /// options of TLS cannot be used; [`ConnectError::NoRuntime`] outside of a tokio runtime.
+    ///
+    /// # Panics
+    ///
+    /// In a tokio runtime that was built without its drivers for IO and time.
+    pub fn start(self) -> Result<Client, ConnectError> {
+        let runtime = tokio::runtime::Handle::try_current().map_err(|_| ConnectError::NoRuntime)?;
+        let (known, source, chroot) = match self.servers {
+            ServersAt::ConnectString(text) => {
+                let servers: ConnectString = text.parse()?;
+                (servers.servers().cloned().collect(), None, servers.chroot().to_owned())
+            }
+            ServersAt::Source { source, chroot } => (Vec::new(), Some(source), chroot),
+        };
+        let chroot = Chroot::new(&chroot).map_err(ConnectError::Chroot)?;
+        let (margin, grade) = (self.session.margin, self.session.grade);
+        if !margin.suits(grade) {
+            return Err(ConnectError::Margin { margin, grade });
+        }
+        let connector = self.connector;
+        #[cfg(feature = "tls")]
+        let connector: Arc<dyn Connector> = match self.tls {
+            Some(options) => Arc::new(TlsConnector::new(connector, options)?),
+            None => connector,
+        };
+        let seed = self.seed.map_or_else(getrandom::u64, Ok);
+        let seed = seed.map_err(|error| ConnectError::Randomness(SharedError::new(error)))?;
+        let mut session = self.session;
+        session.sasl = if self.sasl.is_some() { Sasl::Required } else { Sasl::Off };
+        let mut settings = Settings::new(session, seed);
+        settings.identities = self.identities;
+        settings.on_expiry = self.on_expiry;
+        settings.look_interval = self.look_interval;
+        settings.keep_ready = self.keep_ready;
+        settings.resumption = self.resumption.map(Box::new);
+        let clock = Clock::start(self.clock);
+        let shared = Shared::new(settings, Servers::new(known), chroot, self.max_reply, clock);
+        let shared = Arc::new(shared.map_err(unpresentable)?);
+        let dialer = Dialer { connector, sasl: self.sasl };
+        // In a box: the memory of a task comes in steps of 128 bytes, and one of them would be
+        // nearly empty.
+        runtime.spawn(Box::pin(Driver::new(Arc::clone(&shared), source, dialer)));
+        Ok(Client { handle: Arc::new(Handle { shared }) })
+    }
+}
+
+/// Settings.
+impl ClientBuilder {
     /// Sets the session timeout to ask for (default: 10 s). The server brings it into its bounds;
     /// [`ConnectionState::Connected`] has the granted timeout.
     ///
@@ -277,7 +370,7 @@ impl ClientBuilder {
 
     /// Continues a session that [`Client::detach`] has given up, in this process or another one.
     /// Its ephemeral znodes are still there, and
-    /// [`Election::take_over`](crate::Election::take_over) continues a nomination. `if_gone` says
+    /// [`Election::take_over`](crate::election::Election::take_over) continues a nomination. `if_gone` says
     /// what happens if no server knows the session any more. The client asks for the timeout of the
     /// ticket, unless a later call of [`ClientBuilder::session_timeout`] sets another one.
     ///
@@ -304,95 +397,6 @@ impl ClientBuilder {
     pub fn tls(mut self, options: TlsOptions) -> Self {
         self.tls = Some(options);
         self
-    }
-
-    /// Makes the client and waits for its first session.
-    ///
-    /// Cancel safe: dropping the future drops the client, which closes its session if a server has
-    /// granted or resumed it by then.
-    ///
-    /// # Errors
-    ///
-    /// [`ConnectError`]; if no server granted a session in time, with the last attempt.
-    pub async fn connect(self) -> Result<Client, ConnectError> {
-        let after = self.connect_timeout.unwrap_or(self.session.session_timeout);
-        let (resumes, missing_chroot) = (self.resumption.is_some(), self.missing_chroot);
-        let client = self.start()?;
-        let mut connection = client.connection_updates();
-        let ready = async {
-            loop {
-                connected(&mut connection).await.map_err(|end| match end {
-                    SessionEnd::Expired(expiry) if resumes => ConnectError::SessionGone(expiry),
-                    end => ConnectError::Ended(end),
-                })?;
-                if missing_chroot == MissingChroot::StaysMissing {
-                    return Ok(());
-                }
-                match client.create_chroot(&Acls::open()).await {
-                    Err(error) if error.is_connection_loss() || error.is_not_connected() => {}
-                    outcome => return outcome.map_err(ConnectError::ChrootNotCreated),
-                }
-            }
-        };
-        if let Ok(outcome) = tokio::time::timeout(after, ready).await {
-            return outcome.map(|()| client);
-        }
-        let last_failure = match connection.latest() {
-            ConnectionState::Connecting { last_failure, .. } => last_failure,
-            _ => None,
-        };
-        Err(ConnectError::NoServer { after, last_failure })
-    }
-
-    /// Makes the client without waiting. It connects in the background;
-    /// [`Client::connection_updates`] shows the progress.
-    ///
-    /// # Errors
-    ///
-    /// [`ConnectError`] if the connect string, the margin with this grade, an identity, or the
-    /// options of TLS cannot be used; [`ConnectError::NoRuntime`] outside of a tokio runtime.
-    ///
-    /// # Panics
-    ///
-    /// In a tokio runtime that was built without its drivers for IO and time.
-    pub fn start(self) -> Result<Client, ConnectError> {
-        let runtime = tokio::runtime::Handle::try_current().map_err(|_| ConnectError::NoRuntime)?;
-        let (known, source, chroot) = match self.servers {
-            ServersAt::ConnectString(text) => {
-                let servers: ConnectString = text.parse()?;
-                (servers.servers().cloned().collect(), None, servers.chroot().to_owned())
-            }
-            ServersAt::Source { source, chroot } => (Vec::new(), Some(source), chroot),
-        };
-        let chroot = Chroot::new(&chroot).map_err(ConnectError::Chroot)?;
-        let (margin, grade) = (self.session.margin, self.session.grade);
-        if !margin.suits(grade) {
-            return Err(ConnectError::Margin { margin, grade });
-        }
-        let connector = self.connector;
-        #[cfg(feature = "tls")]
-        let connector: Arc<dyn Connector> = match self.tls {
-            Some(options) => Arc::new(TlsConnector::new(connector, options)?),
-            None => connector,
-        };
-        let seed = self.seed.map_or_else(getrandom::u64, Ok);
-        let seed = seed.map_err(|error| ConnectError::Randomness(SharedError::new(error)))?;
-        let mut session = self.session;
-        session.sasl = if self.sasl.is_some() { Sasl::Required } else { Sasl::Off };
-        let mut settings = Settings::new(session, seed);
-        settings.identities = self.identities;
-        settings.on_expiry = self.on_expiry;
-        settings.look_interval = self.look_interval;
-        settings.keep_ready = self.keep_ready;
-        settings.resumption = self.resumption.map(Box::new);
-        let clock = Clock::start(self.clock);
-        let shared = Shared::new(settings, Servers::new(known), chroot, self.max_reply, clock);
-        let shared = Arc::new(shared.map_err(unpresentable)?);
-        let dialer = Dialer { connector, sasl: self.sasl };
-        // In a box: the memory of a task comes in steps of 128 bytes, and one of them would be
-        // nearly empty.
-        runtime.spawn(Box::pin(Driver::new(Arc::clone(&shared), source, dialer)));
-        Ok(Client { handle: Arc::new(Handle { shared }) })
     }
 }
 

@@ -2,10 +2,11 @@
 
 use core::fmt;
 
-use election_core::{
-    Access, CandidateName, Lock, LockEnd, LockNotice, LockState, NomineeId, Recipe, Recovery,
-    Semaphore, SemaphoreState,
-};
+use election_core::format::{Access, Recovery};
+use election_core::lock::{Lock, LockEnd, LockNotice, LockState};
+use election_core::name::CandidateName;
+use election_core::semaphore::{Semaphore, SemaphoreState};
+use election_core::{NomineeId, Recipe};
 
 /// A machine that contends for something, and then holds it until it releases or loses it.
 pub(crate) trait Contending:

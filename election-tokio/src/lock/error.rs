@@ -2,7 +2,8 @@
 
 use core::fmt;
 
-use election_core::{Cause, DowngradeRefused, LockFailure, LockFormatError};
+use election_core::election::Cause;
+use election_core::lock::{DowngradeRefused, LockFailure, LockFormatError};
 use zk_jute::ErrorCode;
 use zk_session::SessionEnd;
 

@@ -1,16 +1,16 @@
 //! Queues with priorities for their items.
 
 use bytes::Bytes;
-use election_core::{ItemName, QueueFormat};
+use election_core::queue::{ItemName, QueueFormat};
 use tokio::time::Instant;
 
 use super::claimed::Claimed;
 use super::error::{PutError, TakeError};
 use super::item::QueueItem;
 use super::queue::Queue;
+use crate::Error;
 use crate::acl::Acls;
 use crate::client::{Client, CreateMode};
-use crate::error::Error;
 
 /// A queue at a path with priorities; made by [`Client::priority_queue`]. Items with the lowest
 /// number are taken first, and items of one priority in the order in which they were put.
@@ -30,21 +30,6 @@ impl Client {
 }
 
 impl PriorityQueue {
-    /// Sets the format of the items' names (default: [`QueueFormat::guide_with_priority`]).
-    pub fn format(self, format: QueueFormat) -> Self {
-        Self(self.0.format(format))
-    }
-
-    /// Sets the access list, like [`Queue::acls`].
-    pub fn acls(self, acls: Acls) -> Self {
-        Self(self.0.acls(acls))
-    }
-
-    /// Sets the data of claims, like [`Queue::data`].
-    pub fn data(self, data: impl Into<Bytes>) -> Self {
-        Self(self.0.data(data))
-    }
-
     /// Puts an item with a priority, like [`Queue::put`].
     ///
     /// # Errors
@@ -149,5 +134,23 @@ impl PriorityQueue {
     /// Those of [`Queue::len`].
     pub async fn is_empty(&self) -> Result<bool, Error> {
         self.0.is_empty().await
+    }
+}
+
+/// Settings.
+impl PriorityQueue {
+    /// Sets the format of the items' names (default: [`QueueFormat::guide_with_priority`]).
+    pub fn format(self, format: QueueFormat) -> Self {
+        Self(self.0.format(format))
+    }
+
+    /// Sets the access list, like [`Queue::acls`].
+    pub fn acls(self, acls: Acls) -> Self {
+        Self(self.0.acls(acls))
+    }
+
+    /// Sets the data of claims, like [`Queue::data`].
+    pub fn data(self, data: impl Into<Bytes>) -> Self {
+        Self(self.0.data(data))
     }
 }

@@ -6,9 +6,10 @@ use core::task::Poll;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use election_core::{
-    ElectionNode, NodeKind, NomineeId, Purpose, QueueFormat, SiblingQueue, TakerEnd, TakerFailure,
-    TakerOptions, WhenEmpty,
+use election_core::NomineeId;
+use election_core::election::{ElectionNode, NodeKind};
+use election_core::queue::{
+    Purpose, QueueFormat, SiblingQueue, TakerEnd, TakerFailure, TakerOptions, WhenEmpty,
 };
 use election_session::AclList;
 use tokio::time::{Instant, timeout_at};
@@ -20,9 +21,9 @@ use super::item::QueueItem;
 use super::kept::Kept;
 use super::slot::Said;
 use super::taking::Taking;
+use crate::Error;
 use crate::acl::Acls;
 use crate::client::Client;
-use crate::error::Error;
 use crate::site::{random, site};
 use crate::telemetry::recipe_metrics::TakeMeter;
 use crate::telemetry::{Asked, OperationSpan};
@@ -56,31 +57,6 @@ impl Queue {
     pub(super) fn new(client: Client, path: &str, format: QueueFormat) -> Self {
         let (path, acls, data) = (path.to_owned(), Acls::open(), Bytes::new());
         Self { client, path, format, acls, data, kept: Arc::default() }
-    }
-
-    /// Sets the format of the items' names (default: [`QueueFormat::guide`]). In a format with
-    /// priorities this puts items with priority 0: [`Client::priority_queue`] puts them with
-    /// others.
-    ///
-    /// A take fails with [`TakerFailure::Sibling`] if the path has items of another queue; a put
-    /// does not check that. Items of [`QueueFormat::kazoo`] at `…/entries` go to kazoo's
-    /// `LockingQueue`: they can be put, and not taken.
-    pub fn format(mut self, format: QueueFormat) -> Self {
-        (self.format, self.kept) = (format, Arc::default());
-        self
-    }
-
-    /// Sets the access list of the items, of claims, and of the queue's node and its ancestors if
-    /// they have to be created (default: every client may do everything).
-    pub fn acls(mut self, acls: Acls) -> Self {
-        self.acls = acls;
-        self
-    }
-
-    /// Sets the data of the znodes that claim an item: by convention the name of the taker.
-    pub fn data(mut self, data: impl Into<Bytes>) -> Self {
-        self.data = data.into();
-        self
     }
 
     /// Takes the first item, and waits for one while there is none. Lost connections and expired
@@ -282,6 +258,34 @@ impl Queue {
         let id = NomineeId::from_bytes(random().map_err(TakeError::Randomness)?);
         let options = TakerOptions { format: self.format, purpose, when_empty };
         Ok(Taking::begin(&self.client, site, (id, options), &self.kept))
+    }
+}
+
+/// Settings.
+impl Queue {
+    /// Sets the format of the items' names (default: [`QueueFormat::guide`]). In a format with
+    /// priorities this puts items with priority 0: [`Client::priority_queue`] puts them with
+    /// others.
+    ///
+    /// A take fails with [`TakerFailure::Sibling`] if the path has items of another queue; a put
+    /// does not check that. Items of [`QueueFormat::kazoo`] at `…/entries` go to kazoo's
+    /// `LockingQueue`: they can be put, and not taken.
+    pub fn format(mut self, format: QueueFormat) -> Self {
+        (self.format, self.kept) = (format, Arc::default());
+        self
+    }
+
+    /// Sets the access list of the items, of claims, and of the queue's node and its ancestors if
+    /// they have to be created (default: every client may do everything).
+    pub fn acls(mut self, acls: Acls) -> Self {
+        self.acls = acls;
+        self
+    }
+
+    /// Sets the data of the znodes that claim an item: by convention the name of the taker.
+    pub fn data(mut self, data: impl Into<Bytes>) -> Self {
+        self.data = data.into();
+        self
     }
 }
 

@@ -4,7 +4,8 @@ use zk_jute::records::{
     CreateMode, CreateRequest, EventType, GetDataRequest, MultiOp, MultiRequest, MultiResult,
 };
 use zk_jute::{ErrorCode, OpCode, Request, Vector};
-use zk_session::{LeaseUpkeep, Watching};
+use zk_session::Watching;
+use zk_session::lease::LeaseUpkeep;
 
 use crate::beats::*;
 use crate::lab::{Lab, Sent};

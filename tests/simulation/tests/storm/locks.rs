@@ -3,7 +3,8 @@
 use core::time::Duration;
 use std::sync::Arc;
 
-use election_tokio::{ErrorCode, LockError, LockFailure, LockGuard, TransactionError, Version};
+use election_tokio::lock::{LockError, LockFailure, LockGuard};
+use election_tokio::{ErrorCode, TransactionError, Version};
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::laws::ledger;

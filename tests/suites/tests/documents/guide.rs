@@ -14,7 +14,7 @@ const ERRORS: [(&str, &str); 11] = [
     ("ElectionError", "election-tokio/src/election.rs"),
     ("EndError", "election-tokio/src/election/ending.rs"),
     ("EndReason", "election-session/src/status.rs"),
-    ("ErrorKind", "election-tokio/src/error.rs"),
+    ("ErrorKind", "election-tokio/src/error/operation.rs"),
     ("LockError", "election-tokio/src/lock/error.rs"),
     ("LostReason", "election-session/src/status.rs"),
     ("NominationError", "election-core/src/outcome.rs"),
@@ -40,7 +40,7 @@ fn the_summary_lists_all_pages() -> io::Result<()> {
 /// Alerts and the dashboard ask for metrics that the client has.
 #[test]
 fn metrics_that_are_asked_for_exist() -> io::Result<()> {
-    let known = Page::read(PathBuf::from("election-tokio/README.md"))?;
+    let known = Page::read(PathBuf::from("docs/telemetry.md"))?;
     for file in ["alerts.yml", "dashboard.json"] {
         let text = fs::read_to_string(top().join(GUIDE).join("monitoring").join(file))?;
         let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');

@@ -1,5 +1,5 @@
 //! Everything that the pages of the repository name exists: links, commands, tests, mutations and their numbers,
-//! codes of scenarios, rooms of the laboratory.
+//! codes of scenarios, rooms of the laboratory. Names at the roots of the crates are few.
 #![forbid(unsafe_code)]
 
 mod first_page;
@@ -8,6 +8,7 @@ mod hazards;
 mod links;
 mod mutations;
 mod rooms;
+mod root_names;
 mod scenarios;
 mod trusted_core;
 mod words;

@@ -9,7 +9,7 @@ use zk_test_kit::election::Arena;
 use zk_test_kit::failure::TestFailure;
 use zk_test_kit::server::ServerKind;
 
-const README: &str = include_str!("../../../../../election-tokio/README.md");
+const PAGE: &str = include_str!("../../../../../docs/telemetry.md");
 
 /// A recorder of everything that this thread measures, until it is dropped.
 pub(crate) struct Recording {
@@ -50,7 +50,7 @@ impl Figures {
             let key = key.key();
             let labels: Vec<_> =
                 key.labels().map(|label| format!("{}={}", label.key(), label.value())).collect();
-            assert!(README.contains(&format!("`{}`", key.name())), "not in the README: {key}");
+            assert!(PAGE.contains(&format!("`{}`", key.name())), "not in docs/telemetry.md: {key}");
             for label in key.labels() {
                 assert!(
                     [
