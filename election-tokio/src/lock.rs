@@ -60,9 +60,11 @@ struct Settings {
 
 impl Client {
     /// Returns a lock that one client holds at a time, in the format of Curator's
-    /// `InterProcessMutex`.
+    /// `InterProcessReadWriteLock`, as `zkelect lock` by default. It excludes those of
+    /// [`Client::read_lock`] and [`Client::write_lock`] at the same path. A lock that is shared with
+    /// Curator's `InterProcessMutex` needs [`Format::curator_lock`] ([`Lock::format`]).
     pub fn lock(&self, path: &str) -> Lock {
-        Lock::new(self.clone(), path, LockOptions::exclusive())
+        Lock::new(self.clone(), path, LockOptions::write())
     }
 
     /// Returns the lock of a reader, which several readers hold together, in the format of
@@ -73,9 +75,9 @@ impl Client {
     }
 
     /// Returns the lock of a writer, which is held alone: the counterpart of [`Client::read_lock`]
-    /// at the same path.
+    /// at the same path. It is the same as [`Client::lock`].
     pub fn write_lock(&self, path: &str) -> Lock {
-        Lock::new(self.clone(), path, LockOptions::write())
+        self.lock(path)
     }
 }
 
@@ -112,6 +114,9 @@ impl Lock {
     }
 
     /// Sets the format of the contenders' names: all contenders for one lock need the same one.
+    /// A contender that finds an earlier one of another format is refused, by
+    /// [`LockError::OtherFormat`]; one that finds a later one waits for its end until its next look, a
+    /// minute at most by default, and is refused then.
     ///
     /// In [`Format::zookeeper_write_lock`], [`Format::leader_election_support`] and
     /// [`Format::go_leaderelection`] no name tells one contender of a session from another. There a

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use election_core::{Cause, DowngradeRefused, LockFailure, LockFormatError};
+use election_core::{Cause, DowngradeRefused, Format, LockFailure, LockFormatError};
 use zk_jute::ErrorCode;
 use zk_session::SessionEnd;
 
@@ -43,6 +43,21 @@ pub enum LockError {
     /// The lock cannot be held in this format.
     #[error(transparent)]
     Format(#[from] LockFormatError),
+    /// A contender of another format was at the path before this one, or came later and stayed. Contenders of
+    /// two formats do not see each other, and two that wait for each other would do so for good. Give all of
+    /// them one format ([`Lock::format`](crate::Lock::format)).
+    #[error(
+        "at {path} the contender {other} has another format than {format:?}, and contenders of two \
+         formats do not see each other: let all use one"
+    )]
+    OtherFormat {
+        /// The path of the lock.
+        path: String,
+        /// The name of the other contender's znode.
+        other: String,
+        /// The format of this contender.
+        format: Format,
+    },
     /// It failed in a way that trying again does not repair.
     #[error("{}", Named(*.0))]
     Failed(LockFailure),

@@ -3,7 +3,9 @@
 use core::time::Duration;
 use std::sync::Arc;
 
-use election_tokio::{ErrorCode, LockError, LockFailure, LockGuard, TransactionError, Version};
+use election_tokio::{
+    ErrorCode, Format, LockError, LockFailure, LockGuard, TransactionError, Version,
+};
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::laws::ledger;
@@ -90,7 +92,7 @@ impl Life {
     ) -> Result<Option<LockGuard>, LockError> {
         let path = lock.path();
         let acquisition = match (lock, want) {
-            (Lock::Exclusive, _) => self.client.lock(&path),
+            (Lock::Exclusive, _) => self.client.lock(&path).format(Format::curator_lock()),
             (Lock::Shared, Want::Write) => self.client.write_lock(&path),
             (Lock::Shared, Want::Read) => self.client.read_lock(&path),
         };
