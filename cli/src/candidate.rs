@@ -2,7 +2,8 @@
 
 pub(crate) mod lookup;
 
-use election_tokio::{Candidate, ObservedLeader, SessionId, Token};
+use election_tokio::election::{Candidate, ObservedLeader};
+use election_tokio::{SessionId, Token};
 use serde::Serialize;
 
 use crate::cells::cut;

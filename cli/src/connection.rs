@@ -2,9 +2,12 @@
 
 use core::time::Duration;
 
+use election_tokio::election::ElectionError;
+use election_tokio::error::PathError;
+use election_tokio::session::SessionEnd;
 use election_tokio::{
-    Client, ClientBuilder, ConnectError, ConnectionState, ElectionError, Error, ErrorKind,
-    NoMoreUpdates, SessionEnd, SessionId, Updates, ZnodePath, error::PathError,
+    Client, ClientBuilder, ConnectError, ConnectionState, Error, ErrorKind, NoMoreUpdates,
+    SessionId, Updates, ZnodePath,
 };
 
 use crate::args::Servers;

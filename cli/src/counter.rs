@@ -1,6 +1,7 @@
 //! `zkelect counter`.
 
-use election_tokio::{Client, CompareAndSet, Counter, CounterError};
+use election_tokio::Client;
+use election_tokio::counter::{CompareAndSet, Counter, CounterError};
 use serde::Serialize;
 
 use crate::args::{CounterAction, CounterArgs, CounterSetArgs, OneCounterArgs};

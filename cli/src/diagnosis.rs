@@ -1,8 +1,8 @@
 //! Finds why a contender failed, if its own reason does not say enough.
 
-use election_tokio::{
-    Client, CreateMode, EndReason, ErrorCode, ErrorKind, LockError, LockFailure, NominationError,
-};
+use election_tokio::election::{EndReason, NominationError};
+use election_tokio::lock::{LockError, LockFailure};
+use election_tokio::{Client, CreateMode, ErrorCode, ErrorKind};
 
 use crate::connection::is_there;
 use crate::failure::Failure;

@@ -2,7 +2,8 @@
 
 use core::time::Duration;
 
-use election_tokio::{Client, Election, EndError, Reopening};
+use election_tokio::Client;
+use election_tokio::election::{Election, EndError, Reopening};
 use serde::Serialize;
 
 use crate::args::{DeleteArgs, ElectionArgs, EndArgs, ReopenArgs};

@@ -1,6 +1,8 @@
 //! `zkelect evict`: removes a candidate without asking it.
 
-use election_tokio::{Client, Election, Follow, Observation, Removal, Token, VerifyError};
+use election_tokio::election::{Election, Follow, Observation, VerifyError};
+use election_tokio::lock::Removal;
+use election_tokio::{Client, Token};
 use serde::Serialize;
 
 use crate::args::EvictArgs;

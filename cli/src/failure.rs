@@ -10,12 +10,17 @@ use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
 
-use election_tokio::{
-    BarrierError, BarrierFailure, ConnectError, CounterError, CounterFailure, ElectionError,
-    EndError, EndReason, EnterError, Error, ErrorCode, ErrorKind, HandOverError, ItemName,
-    LockError, LockFailure, MemberFailure, MembershipError, NominationError, PutError, SessionEnd,
-    StepDownRequestError, TakeError, TakerFailure, VerifyError,
+use election_tokio::barrier::{BarrierError, BarrierFailure, EnterError};
+use election_tokio::counter::{CounterError, CounterFailure};
+use election_tokio::election::{
+    ElectionError, EndError, EndReason, HandOverError, NominationError, StepDownRequestError,
+    VerifyError,
 };
+use election_tokio::group::{MemberFailure, MembershipError};
+use election_tokio::lock::{LockError, LockFailure};
+use election_tokio::queue::{ItemName, PutError, TakeError, TakerFailure};
+use election_tokio::session::SessionEnd;
+use election_tokio::{ConnectError, Error, ErrorCode, ErrorKind};
 
 use crate::args::{FormatName, LockFormat, QueueFormatName};
 use crate::exit::Exit;

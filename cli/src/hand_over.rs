@@ -1,6 +1,7 @@
 //! `zkelect hand-over`: hands the leadership to a candidate of the operator's choice.
 
-use election_tokio::{Client, Election, HandOver, HandOverError, Token};
+use election_tokio::election::{Election, HandOver, HandOverError};
+use election_tokio::{Client, Token};
 use serde::Serialize;
 
 use crate::args::HandOverArgs;

@@ -6,7 +6,8 @@ mod grip;
 use core::time::Duration;
 use std::io::{self, IsTerminal as _};
 
-use election_tokio::{Client, ConnectionState, LockError};
+use election_tokio::lock::LockError;
+use election_tokio::{Client, ConnectionState};
 use tokio::time::{Instant, sleep_until, timeout};
 
 use crate::args::{CommandArgs, LeaseArgs, ServersArgs, Terms, WhenBusy};

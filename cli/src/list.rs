@@ -9,7 +9,7 @@ mod queue;
 mod row;
 mod table;
 
-use election_tokio::ElectionError;
+use election_tokio::election::ElectionError;
 
 use crate::args::{ListArgs, Reading};
 use crate::exit::Exit;

@@ -2,7 +2,8 @@
 
 use core::future::pending;
 
-use election_tokio::{Access, Lock, LockError, LockGuard, Token};
+use election_tokio::Token;
+use election_tokio::lock::{Access, Lock, LockError, LockGuard};
 use tokio::time::Instant;
 
 use crate::args::{LockArgs, LockFormat, WhenBusy};

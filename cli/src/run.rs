@@ -12,7 +12,7 @@ mod words;
 
 use std::io::{self, IsTerminal as _};
 
-use election_tokio::{EndReason, Leadership};
+use election_tokio::election::{EndReason, Leadership};
 use tokio::time::{Instant, sleep_until, timeout};
 
 use crate::args::{ListenAddress, RunArgs};

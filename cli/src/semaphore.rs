@@ -2,7 +2,9 @@
 
 use core::future::pending;
 
-use election_tokio::{LockError, Permit, Semaphore, Token};
+use election_tokio::Token;
+use election_tokio::lock::LockError;
+use election_tokio::semaphore::{Permit, Semaphore};
 use tokio::time::Instant;
 
 use crate::args::{SemaphoreArgs, WhenBusy};

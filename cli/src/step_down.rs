@@ -2,7 +2,8 @@
 
 use core::time::Duration;
 
-use election_tokio::{Client, Follow, Observation, Observer, StepDownRequest, Token, VerifyError};
+use election_tokio::election::{Follow, Observation, Observer, StepDownRequest, VerifyError};
+use election_tokio::{Client, Token};
 use serde::Serialize;
 use tokio::time::{Instant, timeout, timeout_at};
 

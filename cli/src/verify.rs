@@ -1,6 +1,7 @@
 //! `zkelect verify`: tells whether a token's leader still leads.
 
-use election_tokio::{Client, Token, Verdict};
+use election_tokio::election::Verdict;
+use election_tokio::{Client, Token};
 use serde::Serialize;
 
 use crate::args::VerifyArgs;

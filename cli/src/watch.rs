@@ -7,7 +7,8 @@ mod screen;
 
 use std::io::{self, IsTerminal as _};
 
-use election_tokio::{Client, Follow, Observation, VerifyError};
+use election_tokio::Client;
+use election_tokio::election::{Follow, Observation, VerifyError};
 use tokio::time::{Duration, MissedTickBehavior, interval, timeout};
 
 use crate::args::WatchArgs;

@@ -37,7 +37,7 @@ pub enum Event<'a> {
     /// [`waits_for_look`](crate::Recipe::waits_for_look).
     Look,
     /// The deadline of the user has passed. A recipe without a deadline ignores it. A
-    /// [`Nominee`](crate::Nominee) that leads steps down: it stands again, behind the others.
+    /// [`Nominee`](crate::election::Nominee) that leads steps down: it stands again, behind the others.
     Deadline,
     /// A command was answered.
     Reply {

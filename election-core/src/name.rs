@@ -1,6 +1,6 @@
 //! Names of contenders, and the number at the end of a name.
 //!
-//! The [`Format`](crate::Format) defines the part before the number. The number alone decides the
+//! The [`Format`](crate::format::Format) defines the part before the number. The number alone decides the
 //! order, whatever the name starts with (ZOOKEEPER-2931).
 
 mod made;

@@ -133,7 +133,7 @@ impl Nominee {
     /// Returns the same nominee, which has not been connected yet, in another format than that of
     /// Curator's leader latch. All participants of an election have to use one format.
     ///
-    /// In a format without ids ([`Recovery`](crate::Recovery)), a session has one nomination at an
+    /// In a format without ids ([`Recovery`](crate::format::Recovery)), a session has one nomination at an
     /// election node, which owns all znodes of the session there: it deletes one that is not its
     /// candidate as a ghost. The driver has to make sure that there is only one, even while a
     /// nominee that has ended removes its znode. A nominee that [returns](Self::returning) adopts
@@ -159,7 +159,7 @@ impl Nominee {
     }
 
     /// Returns the sequential znode of another format in the last [`Notice::ForeignChild`], or that a
-    /// contender was [refused](crate::NominationError::OtherFormat) for.
+    /// contender was [refused](crate::election::NominationError::OtherFormat) for.
     pub fn foreign_child(&self) -> Option<&str> {
         self.foreign.as_ref().map(ChildName::as_str)
     }

@@ -25,7 +25,7 @@ pub enum Role<'a> {
     },
     /// Its candidate is the lowest, and does not lead yet: the nominee reads whether the leader
     /// before it has confirmed that it ended, or waits for the [lock
-    /// delay](crate::Policy::lock_delay).
+    /// delay](crate::election::Policy::lock_delay).
     Promoted,
     /// Its candidate is the lowest, and leads.
     Leading {
@@ -61,7 +61,7 @@ pub enum Notice {
     /// at each [`Event::Look`](crate::Event::Look), and repeats this if the znode is still there.
     Obstructed(Obstacle),
     /// A sequential znode of another format is in the election, the first such znode by number:
-    /// [`Nominee::foreign_child`](crate::Nominee::foreign_child) names it. Participants of two
+    /// [`Nominee::foreign_child`](crate::election::Nominee::foreign_child) names it. Participants of two
     /// formats do not see each other, and one of each could lead. Reported by the nominee that is
     /// about to lead, or waits for only one predecessor, and again when another one is the first.
     ForeignChild,
@@ -120,7 +120,7 @@ pub enum Cause {
     /// [`Event::Deadline`](crate::Event::Deadline).
     ///
     /// A follower gives up its place for the same reason, if the leadership is handed over to a
-    /// candidate behind it ([`HandOverMark`](crate::HandOverMark)).
+    /// candidate behind it ([`HandOverMark`](crate::format::HandOverMark)).
     #[error("the leader stepped down")]
     SteppedDown,
 }
@@ -132,13 +132,13 @@ pub enum End {
     Resigned(Departure),
     /// A nominee that did not lead withdrew.
     Withdrawn(Departure),
-    /// The candidate was lost, and the policy is [`OnLoss::End`](crate::OnLoss::End).
+    /// The candidate was lost, and the policy is [`OnLoss::End`](crate::election::OnLoss::End).
     Lost(Cause),
     /// The election was ended for all: its node has a znode that marks the end ([`Format::end_mark`], or
     /// `DONE` in go-leaderelection's format). A candidate that still stands is deleted, as after a
     /// failure.
     ///
-    /// [`Format::end_mark`]: crate::Format::end_mark
+    /// [`Format::end_mark`]: crate::format::Format::end_mark
     ElectionEnded,
     /// It failed in a way that standing again does not repair.
     Failed(NominationError),
@@ -172,7 +172,7 @@ pub enum Departure {
 #[non_exhaustive]
 pub enum NominationError {
     /// The election node does not exist, and either the policy is
-    /// [`ElectionNode::MustExist`](crate::ElectionNode::MustExist), or it was gone again after
+    /// [`ElectionNode::MustExist`](crate::election::ElectionNode::MustExist), or it was gone again after
     /// each of several attempts to create it.
     #[error(
         "the election node does not exist, and was not created: let the nomination create it, or \
@@ -180,7 +180,7 @@ pub enum NominationError {
     )]
     NoElectionNode,
     /// The server has no number left below this election node that it gives to only one candidate:
-    /// the last is 2147483646 ([`Sequence`](crate::Sequence)). No nominee may lead by a number that
+    /// the last is 2147483646 ([`Sequence`](crate::name::Sequence)). No nominee may lead by a number that
     /// another candidate can have.
     #[error(
         "the election node has given out its last sequence number (2147483646): hold the election \
@@ -207,7 +207,7 @@ pub enum NominationError {
     #[error("the reply does not belong to the request")]
     UnexpectedReply,
     /// A contender of another format stands in the node: only a contender for a lock ends so
-    /// ([`LockFailure::OtherFormat`](crate::LockFailure::OtherFormat)).
+    /// ([`LockFailure::OtherFormat`](crate::lock::LockFailure::OtherFormat)).
     #[error("a contender of another format stands in the node: let all use one format")]
     OtherFormat,
 }

@@ -39,7 +39,7 @@ pub enum ElectionNode {
     /// Create it, and its ancestors as persistent znodes. The kind is for the driver, which creates
     /// the znodes.
     Create(NodeKind),
-    /// Fail with [`NominationError::NoElectionNode`](crate::NominationError::NoElectionNode).
+    /// Fail with [`NominationError::NoElectionNode`](crate::election::NominationError::NoElectionNode).
     MustExist,
 }
 

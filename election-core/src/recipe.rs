@@ -10,7 +10,7 @@ use crate::ticket::Ticket;
 /// A recipe: a state machine that stands on a ZooKeeper session.
 ///
 /// A driver feeds it events and executes its commands; `election-session` does so for any type that
-/// implements this trait. [`Nominee`](crate::Nominee) is one. No event may make a recipe panic, in
+/// implements this trait. [`Nominee`](crate::election::Nominee) is one. No event may make a recipe panic, in
 /// any order of events.
 ///
 /// At most one command of a recipe waits for its reply. The reply, or another event, leads to the

@@ -6,7 +6,8 @@ use std::net::{TcpStream, ToSocketAddrs as _};
 use std::{env, error::Error, sync::Arc, thread, time, time::Duration};
 
 use bytes::BytesMut;
-use election_core::{Nominee, NomineeId, Policy};
+use election_core::NomineeId;
+use election_core::election::{Nominee, Policy};
 use election_session::{Chroot, Event, GrantChange, RecipeHost, Settings, Site};
 use zk_session::{Config, ConnectString, Instant, TransportCommand, ZnodePath};
 

@@ -5,7 +5,8 @@ use std::{env, error::Error, sync::Arc, time, time::Duration};
 
 use async_signal::{Signal, Signals};
 use bytes::BytesMut;
-use election_core::{Nominee, NomineeId, Policy};
+use election_core::NomineeId;
+use election_core::election::{Nominee, Policy};
 use election_session::{Chroot, Event, GrantChange, RecipeHost, Settings, Site};
 use smol::channel::{Receiver, Sender, bounded, unbounded};
 use smol::io::{AsyncReadExt as _, AsyncWriteExt as _};

@@ -3,7 +3,8 @@
 use alloc::boxed::Box;
 
 use election_core::{Hold, Token};
-use zk_session::{Instant, LeaseOutlook, SessionEnd};
+use zk_session::lease::LeaseOutlook;
+use zk_session::{Instant, SessionEnd};
 
 /// The host's announcement to a recipe's user that the recipe holds what it stands for, or none yet.
 /// The host announces a grant only while the lease is proved, and can be proved again in time.

@@ -14,9 +14,8 @@ use core::time::Duration;
 
 use election_core::Recipe;
 use zk_jute::{OpCode, SessionId, Zxid};
-use zk_session::{
-    Instant, LeaseOutlook, Limits, ServerFamily, SessionEnd, SubmitError, TransportCommand,
-};
+use zk_session::lease::LeaseOutlook;
+use zk_session::{Instant, Limits, ServerFamily, SessionEnd, SubmitError, TransportCommand};
 
 use crate::callers::Callers;
 use crate::deadlines::Deadlines;

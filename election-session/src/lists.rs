@@ -248,7 +248,8 @@ impl Turn {
 
 #[cfg(test)]
 mod tests {
-    use election_core::{Event, Nominee, NomineeId, Policy, Recipe as _, SessionId};
+    use election_core::election::{Nominee, Policy};
+    use election_core::{Event, NomineeId, Recipe as _, SessionId};
 
     use alloc::vec;
 

@@ -5,8 +5,9 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use bytes::Bytes;
+use election_core::Failure;
 use election_core::children::{Index, Order};
-use election_core::{Failure, Sequence};
+use election_core::name::Sequence;
 use zk_jute::Decode as _;
 use zk_jute::records::GetChildrenResponse;
 

@@ -4,9 +4,10 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
+use election_core::election::NodeKind;
 use election_core::{
-    Command, Create, CreateMode as Mode, ExpectedVersion, Failure, Multi, NewZnode, NodeKind, Op,
-    Part, Ticket, Watch, Znode,
+    Command, Create, CreateMode as Mode, ExpectedVersion, Failure, Multi, NewZnode, Op, Part,
+    Ticket, Watch, Znode,
 };
 use zk_jute::records::{
     Acl, CheckVersionRequest, Create2Request, CreateContainerRequest, CreateMode, CreateRequest,

@@ -1,8 +1,9 @@
 //! Inputs of recipes, made from replies and events.
 
 use bytes::Bytes;
+use election_core::children::Children;
 use election_core::{
-    Applied, Arrivals, Change, Children, Event, Failure, Output, Recipe, Reply, SessionId, Ticket,
+    Applied, Arrivals, Change, Event, Failure, Output, Recipe, Reply, SessionId, Ticket,
 };
 use zk_jute::records::{
     Create2Response, CreateResponse, EventType, ExistsResponse, GetChildren2Response,

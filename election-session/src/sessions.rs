@@ -1,6 +1,7 @@
 //! The creation of a host's sessions.
 
-use zk_session::{Instant, LeaseUpkeep, Session, SubmitError};
+use zk_session::lease::LeaseUpkeep;
+use zk_session::{Instant, Session, SubmitError};
 
 use crate::key::{Tag, Watcher};
 use crate::settings::{Resumption, Settings};

@@ -57,7 +57,7 @@ pub struct Identity {
 }
 
 /// When the session's lease is kept ready: see
-/// [`LeaseUpkeep::Ready`](zk_session::LeaseUpkeep::Ready).
+/// [`LeaseUpkeep::Ready`](zk_session::lease::LeaseUpkeep::Ready).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum KeepReady {
     /// While a recipe stands; and for a minute, or ten session timeouts if that is more, after the

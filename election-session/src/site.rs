@@ -8,7 +8,8 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use bytes::Bytes;
-use election_core::{NewZnode, NodeKind, Payload, Znode};
+use election_core::election::NodeKind;
+use election_core::{NewZnode, Payload, Znode};
 use zk_jute::records::{Acl, CreateMode, Permissions};
 
 use zk_session::ZnodePath;

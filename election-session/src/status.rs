@@ -2,11 +2,14 @@
 
 use core::fmt;
 
-use election_core::{
-    CandidateName, Cause, Departure, End, NominationError, Nominee, Notice, Role as CoreRole, Token,
+use election_core::Token;
+use election_core::election::{
+    Cause, Departure, End, NominationError, Nominee, Notice, Role as CoreRole,
 };
+use election_core::name::CandidateName;
 use zk_jute::{ErrorCode, SessionId};
-use zk_session::{Instant, LeaseOutlook, SessionEnd};
+use zk_session::lease::LeaseOutlook;
+use zk_session::{Instant, SessionEnd};
 
 use crate::event::Step;
 use crate::grant::{Grant, GrantChange, GrantEnd};

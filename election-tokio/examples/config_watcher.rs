@@ -8,9 +8,9 @@
 use std::error::Error;
 use std::io;
 
-use election_tokio::{
-    Acls, Bytes, Client, ConnectionState, CreateMode, ErrorKind, Version, watch::WatchMode,
-};
+use election_tokio::acl::Acls;
+use election_tokio::watch::WatchMode;
+use election_tokio::{Bytes, Client, ConnectionState, CreateMode, ErrorKind, Version};
 use tokio::sync::watch;
 use zk_embedded::Server;
 

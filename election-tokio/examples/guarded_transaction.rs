@@ -6,7 +6,9 @@
 use std::error::Error;
 use std::io;
 
-use election_tokio::{Acls, Client, CreateMode, Leadership, Role, TransactionError, Version};
+use election_tokio::acl::Acls;
+use election_tokio::election::{Leadership, Role};
+use election_tokio::{Client, CreateMode, TransactionError, Version};
 use zk_embedded::Server;
 
 const ROOT: &str = "/examples/guarded-transaction";

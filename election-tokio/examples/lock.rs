@@ -7,7 +7,9 @@ use std::error::Error;
 use std::io;
 use std::time::Duration;
 
-use election_tokio::{Acls, Client, CreateMode, LockGuard, TransactionError, Version};
+use election_tokio::acl::Acls;
+use election_tokio::lock::LockGuard;
+use election_tokio::{Client, CreateMode, TransactionError, Version};
 use zk_embedded::Server;
 
 const ROOT: &str = "/examples/lock";

@@ -10,9 +10,9 @@ use std::collections::BTreeMap;
 use std::error::Error;
 use std::io;
 
-use election_tokio::{
-    Acls, Client, ConnectionState, CreateMode, ErrorKind, SessionId, Version, watch::WatchMode,
-};
+use election_tokio::acl::Acls;
+use election_tokio::watch::WatchMode;
+use election_tokio::{Client, ConnectionState, CreateMode, ErrorKind, SessionId, Version};
 use tokio::sync::{mpsc, watch};
 use zk_embedded::Server;
 

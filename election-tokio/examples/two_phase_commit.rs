@@ -8,7 +8,8 @@ use std::error::Error;
 use std::io;
 use std::time::Duration;
 
-use election_tokio::{Client, CommitError, CommitParticipant, Decision};
+use election_tokio::Client;
+use election_tokio::commit::{CommitError, CommitParticipant, Decision};
 use zk_embedded::Server;
 
 const ROOT: &str = "/examples/two-phase-commit";

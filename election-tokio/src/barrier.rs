@@ -7,7 +7,8 @@ use core::fmt;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use election_core::{BarrierEnd, BarrierGaveUp, BarrierState, BarrierTask, ElectionNode, NodeKind};
+use election_core::barrier::{BarrierEnd, BarrierGaveUp, BarrierState, BarrierTask};
+use election_core::election::{ElectionNode, NodeKind};
 use election_session::{AclList, RecipeKey};
 use zk_session::SessionEnd;
 
@@ -129,7 +130,7 @@ impl Barrier {
         let node = ElectionNode::Create(NodeKind::Persistent);
         let site = site(&self.client, &path, Bytes::new(), acl, node);
         let (face, shown) = BarrierFace::new();
-        let seat = <dyn Seat>::new(election_core::Barrier::new(task), face);
+        let seat = <dyn Seat>::new(election_core::barrier::Barrier::new(task), face);
         let key = self.client.shared().with(|hub, now| hub.stand(now, seat, Arc::clone(&site)));
         let mut running = Running { client: &self.client, key, shown: Updates::new(shown) };
         match running.ended().await {

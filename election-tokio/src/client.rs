@@ -46,23 +46,23 @@ pub use ttl::{Ttl, TtlError};
 pub use version::ServerVersion;
 pub use watch::{OneshotWatch, PersistentWatch, WatchEvent, WatchLost, WatchUpdate};
 
-use crate::error::{Error, ErrorKind};
 use crate::hub::{CallStage, Caller, Hub, Shared};
 use crate::path::{self, PathError};
 use crate::state::ConnectionState;
 use crate::telemetry::metrics::RequestMeter;
 use crate::telemetry::{Outcome, RequestSpan};
 use crate::updates::{NoMoreUpdates, Updates};
+use crate::{Error, ErrorKind};
 
 /// A client of a ZooKeeper ensemble: a handle on one session.
 ///
 /// Clones share the session. The last clone, together with the last
-/// [`Nomination`](crate::Nomination) made from it, closes the session when it is dropped.
+/// [`Nomination`](crate::election::Nomination) made from it, closes the session when it is dropped.
 ///
 /// Every operation is *cancel safe* in this sense: dropping its future leaves nothing behind in the
 /// client. The server may still execute the operation, as after a lost connection. Operations are
 /// sent in the order in which their futures are first polled, except operations that have to wait
-/// for room ([`Limits`](crate::Limits)).
+/// for room ([`Limits`](crate::session::Limits)).
 #[derive(Clone, Debug)]
 pub struct Client {
     pub(crate) handle: Arc<Handle>,

@@ -3,9 +3,8 @@
 use core::fmt;
 
 use bytes::Bytes;
-use election_core::{
-    CounterChange, CounterEnd, CounterFailure, CounterFormat, CounterOp, ElectionNode, NodeKind,
-};
+use election_core::counter::{CounterChange, CounterEnd, CounterFailure, CounterFormat, CounterOp};
+use election_core::election::{ElectionNode, NodeKind};
 use election_session::{AclList, RecipeEnd};
 use zk_jute::ErrorCode;
 use zk_session::{SessionEnd, ZnodePath};

@@ -9,7 +9,9 @@ use core::fmt;
 use core::num::NonZeroU32;
 
 use bytes::Bytes;
-use election_core::{DoubleBarrierOptions, ElectionNode, NodeKind, NomineeId, WhenUnderWay};
+use election_core::NomineeId;
+use election_core::barrier::{DoubleBarrierOptions, WhenUnderWay};
+use election_core::election::{ElectionNode, NodeKind};
 use election_session::AclList;
 use tokio::time::{Instant, timeout_at};
 
@@ -107,7 +109,7 @@ impl DoubleBarrier {
         let site = site(&self.client, &path, self.data.clone(), acl, node);
         loop {
             let id = NomineeId::from_bytes(random().map_err(BarrierError::Randomness)?);
-            let participant = election_core::DoubleBarrier::new(id, self.options);
+            let participant = election_core::barrier::DoubleBarrier::new(id, self.options);
             let mut participation = Participation::begin(&self.client, &site, participant);
             match participation.outcome().await? {
                 Outcome::Inside => return Ok(Entered::new(participation, id)),

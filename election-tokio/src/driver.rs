@@ -18,7 +18,8 @@ use std::sync::Arc;
 
 use futures_sink::Sink;
 use zk_jute::Frames;
-use zk_session::{SaslAnswer, SaslChallenge, ServerIndex};
+use zk_session::ServerIndex;
+use zk_session::sasl::{SaslAnswer, SaslChallenge};
 
 use crate::clock::Reading;
 use crate::codec::{FrameCodec, Framing, Outgoing, framed};

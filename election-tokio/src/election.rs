@@ -29,9 +29,9 @@ use core::time::Duration;
 use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
-use election_core::{
-    ElectionNode, Format, Nominee, NomineeId, OnLoss, Policy, Recovery, WhenAsked,
-};
+use election_core::NomineeId;
+use election_core::election::{ElectionNode, Nominee, OnLoss, Policy, WhenAsked};
+use election_core::format::{Format, Recovery};
 use election_session::{AclList, Site};
 use zk_jute::OpCode;
 use zk_session::ZnodePath;
@@ -64,12 +64,13 @@ use self::inner::NominationInner;
 use self::settings::NominationSettings;
 use crate::acl::{AclError, Acls};
 use crate::client::Client;
-use crate::error::{Error, ErrorKind, SharedError};
+use crate::error::SharedError;
 use crate::hub::Seat;
 use crate::path::PathError;
 use crate::site::{random, site};
 use crate::telemetry::{ElectionLabel, nomination_began};
 use crate::updates::Updates;
+use crate::{Error, ErrorKind};
 
 /// An election, held at a path; made by [`Client::election`].
 ///

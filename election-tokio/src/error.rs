@@ -11,7 +11,8 @@ use zk_session::{Failure, SubmitError};
 use crate::acl::AclError;
 use crate::client::ServerVersion;
 
-pub use election_core::{NameError, ParseNomineeIdError, ParseTokenError};
+pub use election_core::name::NameError;
+pub use election_core::{ParseNomineeIdError, ParseTokenError};
 pub use shared::SharedError;
 pub use zk_jute::{DecodeError, DecodeErrorKind, Escaped, FrameError, Xid};
 pub use zk_session::{ConnectionEnd, ParseTicketError, PathError, ProtocolError};

@@ -9,9 +9,9 @@ mod watch;
 use core::fmt;
 
 use bytes::Bytes;
-use election_core::{
-    ElectionNode, MemberOptions, NameOrigin, NodeKind, NomineeId, WhenEvicted, WhenTaken,
-};
+use election_core::NomineeId;
+use election_core::election::{ElectionNode, NodeKind};
+use election_core::group::{MemberOptions, NameOrigin, WhenEvicted, WhenTaken};
 use election_session::{AclList, GroupFormat, GroupView};
 use zk_jute::OpCode;
 use zk_session::ZnodePath;
@@ -23,9 +23,9 @@ pub use watch::GroupWatch;
 
 use crate::acl::Acls;
 use crate::client::Client;
-use crate::error::{Error, ErrorKind};
 use crate::path::{PathError, check_path, child_path};
 use crate::site::{random, site};
+use crate::{Error, ErrorKind};
 
 /// A group of processes at a path; made by [`Client::group`]. Each member has an ephemeral znode below
 /// it, with its data.

@@ -168,7 +168,7 @@ impl fmt::Display for ClientHealth {
 }
 
 /// The health of a nomination and its client at one moment; made by
-/// [`Nomination::health`](crate::Nomination::health).
+/// [`Nomination::health`](crate::election::Nomination::health).
 ///
 /// [`is_live`](Self::is_live) and [`is_ready`](Self::is_ready) answer liveness and readiness
 /// probes, like those of [`ClientHealth`].
@@ -350,7 +350,7 @@ mod tests {
         let leading = |lease_remaining| of(NomineeHealth::Leading { token, lease_remaining });
         assert!(leading(Duration::from_millis(1)).is_ready());
         assert!(!leading(Duration::ZERO).is_ready());
-        let failed = EndReason::Failed(election_core::NominationError::NoElectionNode);
+        let failed = EndReason::Failed(election_core::election::NominationError::NoElectionNode);
         assert!(!of(NomineeHealth::Ended(failed)).is_live());
     }
 

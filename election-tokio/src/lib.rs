@@ -80,22 +80,30 @@ pub use two_phase_commit::{
 pub use updates::{NoMoreUpdates, Updates};
 
 pub use bytes::Bytes;
-pub use election_core::{
-    Access, BarrierFailure, CandidateName, Cause, CommitFailure, CommitState, CounterFailure,
-    CounterFormat, Decision, Departure, DowngradeRefused, ElectionNode, Format, InvalidSites,
-    ItemName, LockFailure, LockFormatError, MemberFailure, NameOwner, NodeKind, NominationError,
-    NomineeId, ObserverFailure, Obstacle, OnLoss, PriorityError, QueueFormat, Sequence,
-    SiblingQueue, SiteName, SiteNameError, SiteState, TakerFailure, Token, WhenAsked, WhenEvicted,
-    WhenTaken, WhenUnderWay,
+pub use election_core::barrier::{BarrierFailure, WhenUnderWay};
+pub use election_core::commit::{
+    CommitFailure, CommitState, Decision, InvalidSites, SiteName, SiteNameError, SiteState,
 };
+pub use election_core::counter::{CounterFailure, CounterFormat};
+pub use election_core::election::{
+    Cause, Departure, ElectionNode, NodeKind, NominationError, ObserverFailure, Obstacle, OnLoss,
+    WhenAsked,
+};
+pub use election_core::format::{Access, Format};
+pub use election_core::group::{MemberFailure, NameOwner, WhenEvicted, WhenTaken};
+pub use election_core::lock::{DowngradeRefused, LockFailure, LockFormatError};
+pub use election_core::name::{CandidateName, Sequence};
+pub use election_core::queue::{ItemName, PriorityError, QueueFormat, SiblingQueue, TakerFailure};
+pub use election_core::{NomineeId, Token};
 pub use election_session::{
     Continuity, GroupFormat, GroupMember, GroupView, KeepReady, MemberData,
 };
 pub use zk_jute::records::Stat;
 pub use zk_jute::{ErrorCode, OpCode, SessionId, Version, Zxid};
+pub use zk_session::lease::{HeartbeatPace, LeaseGrade, LeaseMargin, LeaseOutlook};
 pub use zk_session::{
-    Backoff, Expiry, HeartbeatPace, LeaseGrade, LeaseMargin, LeaseOutlook, Limits, ReadOnlyServers,
-    ServerFamily, SessionEnd, SessionTicket, WhileDisconnected, ZnodePath,
+    Backoff, Expiry, Limits, ReadOnlyServers, ServerFamily, SessionEnd, SessionTicket,
+    WhileDisconnected, ZnodePath,
 };
 
 /// The members of the ensemble, and changing them.
@@ -109,7 +117,7 @@ pub mod ensemble {
 /// The parts of formats, to make one of your own, and the results of applying a format to the
 /// children of a node.
 pub mod format {
-    pub use election_core::{
+    pub use election_core::format::{
         Child, Downgrade, IdInName, Label, Layout, LayoutError, Recovery, Revocation,
     };
 }

@@ -11,7 +11,10 @@ mod revocation;
 
 use bytes::Bytes;
 use core::fmt;
-use election_core::{ElectionNode, Format, LockOptions, NomineeId, WhenBusy};
+use election_core::NomineeId;
+use election_core::election::ElectionNode;
+use election_core::format::Format;
+use election_core::lock::{LockOptions, WhenBusy};
 use election_session::{AclList, Site};
 use std::sync::{Arc, OnceLock};
 use tokio::time::{Instant, timeout_at};
@@ -195,11 +198,11 @@ impl Lock {
         &self,
         when_busy: WhenBusy,
     ) -> Result<
-        Acquiring<'_, impl Fn(NomineeId) -> Result<election_core::Lock, LockError> + use<>>,
+        Acquiring<'_, impl Fn(NomineeId) -> Result<election_core::lock::Lock, LockError> + use<>>,
         LockError,
     > {
         let options = LockOptions { when_busy, ..self.settings.options };
-        let contender = move |id| Ok(election_core::Lock::new(id, options)?);
+        let contender = move |id| Ok(election_core::lock::Lock::new(id, options)?);
         Ok(Acquiring::new(&self.client, self.site()?, contender))
     }
 }

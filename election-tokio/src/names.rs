@@ -6,16 +6,17 @@ mod persistent;
 use core::fmt;
 
 use bytes::Bytes;
-use election_core::{NomineeId, WhenTaken};
+use election_core::NomineeId;
+use election_core::group::WhenTaken;
 use zk_jute::records::Stat;
 
 pub use error::RegisterError;
 pub use persistent::PersistentName;
 
+use crate::Error;
 use crate::acl::Acls;
 use crate::client::{Client, Obstacle};
 use crate::config::ConfigWatch;
-use crate::error::Error;
 use crate::group::{Group, GroupWatch, Membership};
 use crate::path::child_path;
 use crate::site::random;

@@ -3,13 +3,13 @@
 use std::vec;
 
 use bytes::Bytes;
-use election_core::Sequence;
+use election_core::name::Sequence;
 use zk_jute::OpCode;
 use zk_jute::records::Stat;
 
 use crate::client::Client;
-use crate::error::{Error, ErrorKind};
 use crate::path::child_path;
+use crate::{Error, ErrorKind};
 
 /// Names of children, with what each says besides its number.
 #[derive(Debug)]

@@ -17,9 +17,10 @@ mod gssapi;
 
 #[cfg(feature = "sasl-gssapi")]
 pub use gssapi::Gssapi;
+pub use zk_session::Secret;
 #[cfg(feature = "sasl-digest-md5")]
-pub use zk_session::DigestMd5;
-pub use zk_session::{SaslFailure, Secret};
+pub use zk_session::sasl::DigestMd5;
+pub use zk_session::sasl::SaslFailure;
 
 /// The client's side of a SASL mechanism, with the credentials that prove the client's identity.
 ///
@@ -134,7 +135,7 @@ impl Exchange {
     }
 }
 
-/// An answer to the session: like [`zk_session::SaslAnswer`], but owned.
+/// An answer to the session: like [`zk_session::sasl::SaslAnswer`], but owned.
 pub(crate) enum Answer {
     Token(Secret),
     LastToken(Secret),
@@ -142,11 +143,11 @@ pub(crate) enum Answer {
 }
 
 impl Answer {
-    pub(crate) fn as_ref(&self) -> zk_session::SaslAnswer<'_> {
+    pub(crate) fn as_ref(&self) -> zk_session::sasl::SaslAnswer<'_> {
         match self {
-            Self::Token(token) => zk_session::SaslAnswer::Token(token.expose()),
-            Self::LastToken(token) => zk_session::SaslAnswer::LastToken(token.expose()),
-            Self::Done => zk_session::SaslAnswer::Done,
+            Self::Token(token) => zk_session::sasl::SaslAnswer::Token(token.expose()),
+            Self::LastToken(token) => zk_session::sasl::SaslAnswer::LastToken(token.expose()),
+            Self::Done => zk_session::sasl::SaslAnswer::Done,
         }
     }
 }

@@ -6,7 +6,9 @@ use core::fmt;
 use core::num::NonZeroU32;
 
 use bytes::Bytes;
-use election_core::{ElectionNode, SemaphoreOptions, WhenBusy};
+use election_core::election::ElectionNode;
+use election_core::lock::WhenBusy;
+use election_core::semaphore::SemaphoreOptions;
 use election_session::AclList;
 use tokio::time::{Instant, timeout_at};
 use zk_session::ZnodePath;
@@ -136,7 +138,7 @@ impl Semaphore {
         let acl = AclList::new(&self.acls.checked()?);
         let site = site(&self.client, &path, self.data.clone(), acl, self.options.node);
         let options = SemaphoreOptions { when_busy, ..self.options };
-        let contender = |id| Ok(election_core::Semaphore::new(id, options));
+        let contender = |id| Ok(election_core::semaphore::Semaphore::new(id, options));
         let held = Acquiring::new(&self.client, &site, contender).await?;
         Ok(held.map(|(acquisition, tenure)| Permit::new(acquisition, &site, tenure)))
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use election_core::ElectionNode;
+use election_core::election::ElectionNode;
 use election_session::{AclList, Site};
 use zk_session::ZnodePath;
 

@@ -9,9 +9,9 @@ mod status;
 use core::fmt;
 
 use bytes::Bytes;
-use election_core::{
-    CommitEnd, CommitSiteNotice, CommitTask, ElectionNode, NodeKind, NomineeId, SiteName,
-};
+use election_core::NomineeId;
+use election_core::commit::{CommitEnd, CommitSiteNotice, CommitTask, SiteName};
+use election_core::election::{ElectionNode, NodeKind};
 use election_session::AclList;
 use zk_session::{SessionEnd, ZnodePath};
 

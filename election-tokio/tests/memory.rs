@@ -8,7 +8,8 @@ use std::sync::mpsc;
 use std::thread;
 
 use allocation_counter::measure;
-use election_tokio::{Client, CreateMode, Role};
+use election_tokio::election::Role;
+use election_tokio::{Client, CreateMode};
 use futures_util::future::try_join_all;
 use tokio::runtime::{Builder, Runtime};
 use tokio::spawn;

@@ -6,10 +6,11 @@
 #![forbid(unsafe_code)]
 
 use arbitrary::Arbitrary;
+use election_core::children::Children;
+use election_core::election::{ElectionNode, NodeKind, Nominee, Notice, OnLoss, Policy, Role};
 use election_core::{
-    Applied, Change, Children, Delete, ElectionNode, Event, Failure, Hold, NodeKind, Nominee,
-    NomineeId, Notice, OnLoss, Op, Output, Phase, Policy, Recipe, Reply, Role, SessionId, Stat,
-    Ticket, Watch, Znode,
+    Applied, Change, Delete, Event, Failure, Hold, NomineeId, Op, Output, Phase, Recipe, Reply,
+    SessionId, Stat, Ticket, Watch, Znode,
 };
 use libfuzzer_sys::fuzz_target;
 

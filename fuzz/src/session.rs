@@ -5,10 +5,9 @@ use core::num::NonZeroUsize;
 use arbitrary::Arbitrary;
 use bytes::{Bytes, BytesMut};
 use zk_jute::{Encode, ErrorCode};
-use zk_session::{
-    Config, LeaseGrade, ReadOnlyServers, Sasl, SaslAnswer, SaslFailure, WatchMode, Watching,
-    WhileDisconnected,
-};
+use zk_session::lease::LeaseGrade;
+use zk_session::sasl::{Sasl, SaslAnswer, SaslFailure};
+use zk_session::{Config, ReadOnlyServers, WatchMode, Watching, WhileDisconnected};
 
 use crate::Text;
 

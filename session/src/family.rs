@@ -6,7 +6,7 @@ use core::fmt;
 ///
 /// The proof of a lease is about Apache ZooKeeper. Other servers speak its protocol and end sessions by
 /// other rules; on those this crate grants no lease by default
-/// ([`LeaseOutlook::NoLease`](crate::LeaseOutlook::NoLease)).
+/// ([`LeaseOutlook::NoLease`](crate::lease::LeaseOutlook::NoLease)).
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -3,7 +3,8 @@
 use serde::de::{Error, Unexpected};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::{ConnectString, LeaseMargin, ZnodePath};
+use crate::lease::LeaseMargin;
+use crate::{ConnectString, ZnodePath};
 
 zk_jute::as_text! {
     ConnectString, "a connect string, such as zk1:2181,zk2:2181/app", |text: &str| {

@@ -306,7 +306,7 @@ impl<R, W: Clone> Session<R, W> {
     }
 
     /// Returns until when no server can have expired the session, less the margin. It rests on the
-    /// [`LeaseGrade`](crate::LeaseGrade), and on [heartbeats](Session::keep_lease) if there are
+    /// [`LeaseGrade`](crate::lease::LeaseGrade), and on [heartbeats](Session::keep_lease) if there are
     /// any. `None` before the first connection, and once the deadline has passed.
     pub fn lease_deadline(&self) -> Option<Instant> {
         self.lease.deadline()

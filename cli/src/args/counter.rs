@@ -4,7 +4,7 @@ use core::fmt;
 
 use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
-use election_tokio::CounterFormat;
+use election_tokio::counter::CounterFormat;
 
 use super::NodeArgs;
 use super::exit_codes::EXIT_CODES;

@@ -1,7 +1,8 @@
 //! Options of subcommands that look at an election, or act on it, and end.
 
 use clap::Args;
-use election_tokio::{Client, Election, ElectionError};
+use election_tokio::Client;
+use election_tokio::election::{Election, ElectionError};
 
 use super::{ElectionFormat, ServersArgs};
 use crate::connection;

@@ -4,7 +4,7 @@ use core::fmt;
 
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
-use election_tokio::Format;
+use election_tokio::format::Format;
 
 /// The format of contenders' znodes. Contenders of two formats do not see each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -4,7 +4,7 @@ use core::fmt;
 
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
-use election_tokio::GroupFormat;
+use election_tokio::group::GroupFormat;
 
 /// Which children are members, and how they are named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

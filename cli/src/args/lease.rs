@@ -3,7 +3,8 @@
 use core::str::FromStr;
 
 use clap::{Args, ValueEnum};
-use election_tokio::{ClientBuilder, LeaseGrade, LeaseMargin};
+use election_tokio::ClientBuilder;
+use election_tokio::lease::{LeaseGrade, LeaseMargin};
 
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub(crate) struct LeaseArgs {

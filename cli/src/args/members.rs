@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use clap::Args;
-use election_tokio::WhenTaken;
+use election_tokio::group::WhenTaken;
 
 use super::exit_codes::EXIT_CODES;
 use super::group_format::GroupFormatName;

@@ -4,7 +4,7 @@ use core::fmt;
 
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
-use election_tokio::QueueFormat;
+use election_tokio::queue::QueueFormat;
 
 /// The format of a queue's items. A taker sees only items of its own format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

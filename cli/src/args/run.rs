@@ -1,7 +1,9 @@
 //! The command line of `zkelect run`.
 
 use clap::{Args, ValueEnum};
-use election_tokio::{Client, ClientBuilder, Election, OnExpiry, OnLoss};
+use election_tokio::election::{Election, OnLoss};
+use election_tokio::session::OnExpiry;
+use election_tokio::{Client, ClientBuilder};
 
 use super::exit_codes::EXIT_CODES;
 use super::{AclArgs, CommandArgs, ElectionFormat, LeaseArgs, ListenAddress, ReadyFd, ServersArgs};

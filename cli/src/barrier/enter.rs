@@ -2,9 +2,8 @@
 
 use core::future::pending;
 
-use election_tokio::{
-    BarrierError, BarrierLost, Client, DoubleBarrier, Entered, LeaveError, Token,
-};
+use election_tokio::barrier::{BarrierError, BarrierLost, DoubleBarrier, Entered, LeaveError};
+use election_tokio::{Client, Token};
 use tokio::time::Instant;
 
 use super::path::check;

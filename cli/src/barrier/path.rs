@@ -1,6 +1,6 @@
 //! The path of a barrier.
 
-use election_tokio::BarrierError;
+use election_tokio::barrier::BarrierError;
 
 use crate::connection;
 

@@ -1,6 +1,7 @@
 //! Finding the candidate that an operator means.
 
-use election_tokio::{Client, Election, Token};
+use election_tokio::election::Election;
+use election_tokio::{Client, Token};
 
 use super::Shown;
 use crate::failure::{Failure, OperatingFailure};

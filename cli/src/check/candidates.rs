@@ -1,7 +1,8 @@
 //! Checks the candidates of an election against each other.
 
-use election_tokio::format::Child;
-use election_tokio::{Candidate, Client, Format, SessionId};
+use election_tokio::election::Candidate;
+use election_tokio::format::{Child, Format};
+use election_tokio::{Client, SessionId};
 
 use super::path::child;
 use super::report::Finding;

@@ -2,9 +2,8 @@
 
 use core::time::Duration;
 
-use election_tokio::{
-    Client, CreateMode, ErrorCode, OpCode, Transaction, TransactionError, Version,
-};
+use election_tokio::error::OpCode;
+use election_tokio::{Client, CreateMode, ErrorCode, Transaction, TransactionError, Version};
 use tokio::time::timeout;
 
 use super::candidates;

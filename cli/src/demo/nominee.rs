@@ -2,7 +2,8 @@
 
 use core::time::Duration;
 
-use election_tokio::{Client, ConnectionState, Nomination, Status};
+use election_tokio::election::{Nomination, Status};
+use election_tokio::{Client, ConnectionState};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 

@@ -4,7 +4,8 @@ use core::fmt::Write as _;
 use std::io::{self, IsTerminal as _, Write as _};
 
 use anstyle::{AnsiColor, Style};
-use election_tokio::{CandidateName, Role, Sequence, Status, Token};
+use election_tokio::Token;
+use election_tokio::election::{CandidateName, Role, Sequence, Status};
 use tokio::time::Instant;
 
 use super::nominee::{Change, Seat};
@@ -249,7 +250,7 @@ fn sequence(candidate: &CandidateName) -> Sequence {
 
 #[cfg(test)]
 mod tests {
-    use election_tokio::Format;
+    use election_tokio::format::Format;
 
     use super::*;
 

@@ -3,10 +3,11 @@
 use core::net::SocketAddr;
 use std::io;
 
-use election_tokio::{
-    ConnectError, ElectionError, EndReason, Error, ErrorCode, ErrorKind, LockError, PutError,
-    error::PathError,
-};
+use election_tokio::election::{ElectionError, EndReason};
+use election_tokio::error::PathError;
+use election_tokio::lock::LockError;
+use election_tokio::queue::PutError;
+use election_tokio::{ConnectError, Error, ErrorCode, ErrorKind};
 
 use crate::args::{FormatName, Kind};
 

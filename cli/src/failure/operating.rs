@@ -2,7 +2,8 @@
 
 use core::time::Duration;
 
-use election_tokio::{EndError, ErrorCode, HandOverError, ObserverFailure, VerifyError};
+use election_tokio::ErrorCode;
+use election_tokio::election::{EndError, HandOverError, ObserverFailure, VerifyError};
 
 use crate::exit::Exit;
 

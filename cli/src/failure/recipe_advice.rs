@@ -1,9 +1,9 @@
 //! Advice for failures of a barrier, a queue, a counter or a group.
 
-use election_tokio::{
-    BarrierError, BarrierFailure, CounterError, CounterFailure, MembershipError, NameOwner,
-    PutError, SiblingQueue, TakeError, TakerFailure,
-};
+use election_tokio::barrier::{BarrierError, BarrierFailure};
+use election_tokio::counter::{CounterError, CounterFailure};
+use election_tokio::group::{MembershipError, NameOwner};
+use election_tokio::queue::{PutError, SiblingQueue, TakeError, TakerFailure};
 
 use super::Failure;
 

@@ -6,7 +6,8 @@ use core::time::Duration;
 use std::fs::File;
 use std::io;
 
-use election_tokio::{ConnectionState, ReleaseError, Token, Updates};
+use election_tokio::lock::ReleaseError;
+use election_tokio::{ConnectionState, Token, Updates};
 use tokio::time::{Instant, timeout};
 
 use super::event::{By, HoldingEvent};

@@ -1,7 +1,8 @@
 //! Shows the znodes of a contest in their order.
 
+use election_tokio::election::Sequence;
 use election_tokio::format::Child;
-use election_tokio::{Access, Sequence};
+use election_tokio::lock::Access;
 
 use super::gathering;
 use super::items;

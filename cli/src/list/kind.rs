@@ -1,8 +1,8 @@
 //! Recognises what is contended for at a node by the names of its children.
 
 use clap::ValueEnum as _;
-use election_tokio::format::{Child, IdInName};
-use election_tokio::{Format, NomineeId};
+use election_tokio::NomineeId;
+use election_tokio::format::{Child, Format, IdInName};
 
 use crate::args::{FormatName, Kind};
 

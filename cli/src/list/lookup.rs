@@ -3,9 +3,8 @@
 use core::future::Future;
 use core::time::Duration;
 
-use election_tokio::{
-    Bytes, Client, Error, Follow, ForeignZnode, Observation, Stat, Token, VerifyError,
-};
+use election_tokio::election::{Follow, ForeignZnode, Observation, VerifyError};
+use election_tokio::{Bytes, Client, Error, Stat, Token};
 
 use crate::args::FormatName;
 use crate::failure::Failure;

@@ -1,6 +1,8 @@
 //! The order of contenders: which of them have their turn, and behind which the others wait.
 
-use election_tokio::{Access, Sequence, SessionId};
+use election_tokio::SessionId;
+use election_tokio::election::Sequence;
+use election_tokio::lock::Access;
 
 /// A contender, as its name and its owner describe it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,7 @@
 //! A znode of a list.
 
-use election_tokio::{Access, SessionId, Stat};
+use election_tokio::lock::Access;
+use election_tokio::{SessionId, Stat};
 use serde::Serialize;
 
 use crate::data::Data;

@@ -2,9 +2,8 @@
 
 use core::time::Duration;
 
-use election_tokio::{
-    Client, ConnectionState, Group, Membership, MembershipError, MembershipState, WhenEvicted,
-};
+use election_tokio::group::{Group, Membership, MembershipError, MembershipState, WhenEvicted};
+use election_tokio::{Client, ConnectionState};
 use serde::Serialize;
 use tokio::time::{Instant, sleep_until, timeout};
 

@@ -1,6 +1,6 @@
 //! The path of a group.
 
-use election_tokio::MembershipError;
+use election_tokio::group::MembershipError;
 
 use crate::connection;
 

@@ -1,6 +1,7 @@
 //! A member, for output.
 
-use election_tokio::{GroupMember, MemberData, Token};
+use election_tokio::Token;
+use election_tokio::group::{GroupMember, MemberData};
 use serde::Serialize;
 
 use crate::cells::cut;

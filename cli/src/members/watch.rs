@@ -2,7 +2,7 @@
 
 use std::time::SystemTime;
 
-use election_tokio::{Continuity, GroupView};
+use election_tokio::group::{Continuity, GroupView};
 use serde::Serialize;
 
 use super::path::check;

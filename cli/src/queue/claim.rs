@@ -4,7 +4,8 @@ use core::future::pending;
 use std::fs::File;
 use std::io::{self, Seek as _, Write as _};
 
-use election_tokio::{ClaimLost, Claimed, Client, Queue, QueueItem, TakeError, Token};
+use election_tokio::queue::{ClaimLost, Claimed, Queue, QueueItem, TakeError};
+use election_tokio::{Client, Token};
 use rustix::fs::{MemfdFlags, memfd_create};
 use tokio::sync::Mutex;
 use tokio::time::Instant;

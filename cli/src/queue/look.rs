@@ -1,6 +1,7 @@
 //! Checks the path of a queue, and the znodes there.
 
-use election_tokio::{Client, TakeError};
+use election_tokio::Client;
+use election_tokio::queue::TakeError;
 
 use crate::args::QueueFormatName;
 use crate::exit::Exit;

@@ -30,7 +30,7 @@ pub(super) async fn put(args: QueuePutArgs) -> Result<Exit, Failure> {
     });
     let priority = priority.unwrap_or(0);
     // This comes before anything is read or sent.
-    format.format().prefix(priority).map_err(election_tokio::PutError::from)?;
+    format.format().prefix(priority).map_err(election_tokio::queue::PutError::from)?;
     let data = match data {
         Some(data) => Bytes::from(bytes_of(data)),
         None => from_standard_input()?,

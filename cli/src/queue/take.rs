@@ -3,8 +3,9 @@
 use core::fmt::Write as _;
 use std::io::{self, IsTerminal as _, Write as _};
 
+use election_tokio::ConnectionState;
 use election_tokio::error::Escaped;
-use election_tokio::{ConnectionState, Queue, QueueItem, TakeError};
+use election_tokio::queue::{Queue, QueueItem, TakeError};
 use serde::Serialize;
 use tokio::time::{Instant, sleep_until};
 

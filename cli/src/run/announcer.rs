@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use election_tokio::{Client, Follow};
+use election_tokio::Client;
+use election_tokio::election::Follow;
 use tokio::time::interval;
 
 use super::board::Board;

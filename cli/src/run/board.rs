@@ -2,7 +2,8 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use election_tokio::{Client, Observation};
+use election_tokio::Client;
+use election_tokio::election::Observation;
 
 use super::part::Part;
 

@@ -6,7 +6,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use election_tokio::{EndReason, Leadership, StepDownRequested, TransactionError};
+use election_tokio::TransactionError;
+use election_tokio::election::{EndReason, Leadership, StepDownRequested};
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 

@@ -5,10 +5,13 @@ use core::future::pending;
 use core::mem;
 use core::time::Duration;
 
-use election_tokio::{
-    Blocker, CandidateName, EndReason, Leadership, LeaseOutlook, LostReason, Nomination,
-    NomineeHealth, Role, Status, Updates, WithdrawError,
+use election_tokio::Updates;
+use election_tokio::election::{
+    Blocker, CandidateName, EndReason, Leadership, LostReason, Nomination, Role, Status,
+    WithdrawError,
 };
+use election_tokio::health::NomineeHealth;
+use election_tokio::lease::LeaseOutlook;
 use tokio::time::Instant;
 
 use super::announcer::Announcer;

@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use election_tokio::LeaseOutlook;
+use election_tokio::lease::LeaseOutlook;
 
 /// Describes what a promoted nominee waits for.
 pub(super) fn in_words(outlook: LeaseOutlook) -> String {

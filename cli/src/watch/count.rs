@@ -3,7 +3,8 @@
 use core::time::Duration;
 use std::sync::Arc;
 
-use election_tokio::{Election, Error};
+use election_tokio::Error;
+use election_tokio::election::Election;
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
 use tokio::time::sleep;

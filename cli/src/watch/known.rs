@@ -2,7 +2,8 @@
 
 use std::time::SystemTime;
 
-use election_tokio::{ConnectionState, Observation};
+use election_tokio::ConnectionState;
+use election_tokio::election::Observation;
 
 use super::count::Counted;
 

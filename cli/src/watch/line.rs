@@ -2,7 +2,7 @@
 
 use std::time::SystemTime;
 
-use election_tokio::{Acknowledgement, Observation, ObservedLeader};
+use election_tokio::election::{Acknowledgement, Observation, ObservedLeader};
 use serde::Serialize;
 
 use super::known::{Known, Since};

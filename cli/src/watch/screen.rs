@@ -4,8 +4,8 @@ use core::fmt::Write as _;
 use std::time::SystemTime;
 
 use anstyle::{AnsiColor, Style};
+use election_tokio::election::{Acknowledgement, Observation, ObservedLeader};
 use election_tokio::error::Escaped;
-use election_tokio::{Acknowledgement, Observation, ObservedLeader};
 
 use super::known::{Known, Since};
 use crate::candidate::{HEADER, Shown};

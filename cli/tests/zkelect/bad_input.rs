@@ -5,7 +5,8 @@ use std::net::TcpListener;
 use std::process::Command;
 use std::thread;
 
-use election_tokio::{Acls, Client, CreateMode};
+use election_tokio::acl::Acls;
+use election_tokio::{Client, CreateMode};
 use rustix::process::Signal;
 
 use crate::served::Served;

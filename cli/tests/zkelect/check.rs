@@ -5,8 +5,8 @@ use std::net::TcpListener;
 use std::process::Output;
 use std::thread;
 
-use election_tokio::acl::Permissions;
-use election_tokio::{Acls, Client, CreateMode, Version};
+use election_tokio::acl::{Acls, Permissions};
+use election_tokio::{Client, CreateMode, Version};
 use serde_json::Value;
 use zk_test_kit::zookeeper::shared;
 

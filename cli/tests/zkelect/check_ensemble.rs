@@ -2,7 +2,8 @@
 
 use std::process::Output;
 
-use election_tokio::{Client, CreateMode, Leadership, Nomination, Role, Version};
+use election_tokio::election::{Leadership, Nomination, Role};
+use election_tokio::{Client, CreateMode, Version};
 use rustix::process::Signal;
 use serde_json::Value;
 use zk_test_kit::election::soon;

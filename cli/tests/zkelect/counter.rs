@@ -2,7 +2,8 @@
 
 use std::process::Output;
 
-use election_tokio::{Client, CounterFormat, CreateMode};
+use election_tokio::counter::CounterFormat;
+use election_tokio::{Client, CreateMode};
 use zk_test_kit::opcode::Opcode;
 use zk_test_kit::proxy::{Cut, Proxy};
 

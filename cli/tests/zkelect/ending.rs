@@ -2,7 +2,8 @@
 
 use std::process::Output;
 
-use election_tokio::{Client, CreateMode, EndReason};
+use election_tokio::election::EndReason;
+use election_tokio::{Client, CreateMode};
 
 use crate::process::Process;
 use crate::served::Served;

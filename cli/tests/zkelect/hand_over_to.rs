@@ -2,7 +2,9 @@
 
 use std::process::{Output, Stdio};
 
-use election_tokio::{Client, Election, Format, Nomination, Role};
+use election_tokio::Client;
+use election_tokio::election::{Election, Nomination, Role};
+use election_tokio::format::Format;
 use rustix::process::Signal;
 use serde_json::Value;
 use zk_test_kit::opcode::Opcode;

@@ -19,8 +19,8 @@ async fn candidates_are_listed_in_order_with_the_leader_first() {
     let mut nomination =
         client.election("/leader").data(&b"\xff\x00"[..]).nominate().expect("a nomination");
     let mut status = nomination.updates();
-    let follows =
-        status.wait_for(|status| matches!(status.role, election_tokio::Role::Following { .. }));
+    let follows = status
+        .wait_for(|status| matches!(status.role, election_tokio::election::Role::Following { .. }));
     tokio::select! {
         _ = nomination.elected() => panic!("there is a leader"),
         standing = follows => drop(standing.expect("it stands")),

@@ -3,7 +3,8 @@
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use election_tokio::{Acls, Client, CreateMode};
+use election_tokio::acl::Acls;
+use election_tokio::{Client, CreateMode};
 use rustix::process::Signal;
 use serde_json::Value;
 use zk_test_kit::wait::{SOON, eventually};
@@ -250,22 +251,22 @@ async fn a_format_keeps_out_those_of_the_same_format() {
         (
             "curator",
             &["--format", "curator-lock"],
-            client.lock(LOCK).format(election_tokio::Format::curator_lock()),
+            client.lock(LOCK).format(election_tokio::format::Format::curator_lock()),
         ),
         (
             "kazoo",
             &["--format", "kazoo"],
-            client.lock(LOCK).format(election_tokio::Format::kazoo()),
+            client.lock(LOCK).format(election_tokio::format::Format::kazoo()),
         ),
         (
             "go",
             &["--format", "go-zookeeper"],
-            client.lock(LOCK).format(election_tokio::Format::go_zookeeper()),
+            client.lock(LOCK).format(election_tokio::format::Format::go_zookeeper()),
         ),
         (
             "java",
             &["--format", "zookeeper-write-lock"],
-            client.lock(LOCK).format(election_tokio::Format::zookeeper_write_lock()),
+            client.lock(LOCK).format(election_tokio::format::Format::zookeeper_write_lock()),
         ),
     ] {
         let held = lock.lock().await.expect("it is held");

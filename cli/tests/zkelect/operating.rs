@@ -2,7 +2,8 @@
 
 use std::process::Output;
 
-use election_tokio::{Client, CreateMode, Leadership, LostReason, Nomination, Role};
+use election_tokio::election::{Leadership, LostReason, Nomination, Role};
+use election_tokio::{Client, CreateMode};
 use serde_json::Value;
 
 use crate::served::Served;

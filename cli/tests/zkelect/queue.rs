@@ -4,7 +4,8 @@ use std::io;
 use std::process::{Child, Output, Stdio};
 use std::time::Duration;
 
-use election_tokio::{Client, QueueFormat};
+use election_tokio::Client;
+use election_tokio::queue::QueueFormat;
 use rustix::process::{Pid, Signal, kill_process};
 use zk_test_kit::opcode::Opcode;
 use zk_test_kit::proxy::{Cut, Proxy};

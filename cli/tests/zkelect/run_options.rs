@@ -3,8 +3,9 @@
 
 use std::fs;
 
+use election_tokio::Client;
 use election_tokio::acl::{Acl, Permissions};
-use election_tokio::{Client, Format};
+use election_tokio::format::Format;
 use zk_test_kit::opcode::Opcode;
 use zk_test_kit::wait::SOON;
 

@@ -2,7 +2,8 @@
 
 use core::time::Duration;
 
-use election_tokio::{Client, StepDownRequest, Version};
+use election_tokio::election::StepDownRequest;
+use election_tokio::{Client, Version};
 use rustix::process::Signal;
 use zk_test_kit::opcode::Opcode;
 use zk_test_kit::proxy::Directions;

@@ -2,7 +2,8 @@
 
 use std::process::{Command, Stdio};
 
-use election_tokio::{Acknowledgement, Client, Follow, Observation};
+use election_tokio::Client;
+use election_tokio::election::{Acknowledgement, Follow, Observation};
 use rustix::process::Signal;
 use zk_test_kit::wait::SOON;
 

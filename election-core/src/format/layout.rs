@@ -73,7 +73,7 @@ pub enum Revocation {
     /// It cannot: contenders of other libraries would fail if data are written after the creation,
     /// or do not expect it. Nothing is written.
     None,
-    /// It can, by a [request](crate::REVOKE_REQUEST) that replaces its data.
+    /// It can, by a [request](crate::lock::REVOKE_REQUEST) that replaces its data.
     ByData,
 }
 

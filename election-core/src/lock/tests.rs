@@ -72,7 +72,7 @@ impl Script {
 
     fn list(&mut self, names: &[&str]) {
         let names = &mut names.iter().copied();
-        self.answer(Ok(Reply::Children(crate::Children::listed(names))));
+        self.answer(Ok(Reply::Children(crate::children::Children::listed(names))));
     }
 
     fn deleted(&mut self, watch: Option<Ticket>) {

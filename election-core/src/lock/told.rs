@@ -43,7 +43,7 @@ pub enum LockState<'a> {
 pub enum LockNotice {
     /// The contender waits behind another one, which [`LockState::Waiting`] names; or it is the
     /// first that waits for a permit of a semaphore
-    /// ([`SemaphoreState::Next`](crate::SemaphoreState::Next)). Reported again when that changes,
+    /// ([`SemaphoreState::Next`](crate::semaphore::SemaphoreState::Next)). Reported again when that changes,
     /// and after each reconnect.
     Waiting,
     /// It waits behind a znode that it may not read, so no watch reports the end of that znode:

@@ -30,7 +30,7 @@ impl Sequence {
     }
 
     /// Counts the creates that are left below this election node after this one, before a nomination
-    /// fails with [`NominationError::SequenceExhausted`](crate::NominationError::SequenceExhausted).
+    /// fails with [`NominationError::SequenceExhausted`](crate::election::NominationError::SequenceExhausted).
     pub const fn remaining(self) -> u32 {
         Self::LAST.0 - self.0
     }

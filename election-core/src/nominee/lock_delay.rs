@@ -26,7 +26,7 @@ impl Leading {
 
 impl Nominee {
     /// The suffix that makes the path of the mark from that of the election, for leaders with a
-    /// [lock delay](crate::Policy::lock_delay).
+    /// [lock delay](crate::election::Policy::lock_delay).
     pub const LOCK_DELAY_MARK: &'static str = SUFFIX;
 
     /// Returns how long the nominee waits, from the moment at which this is not `None`, until the

@@ -15,11 +15,12 @@ mod looking;
 mod watching;
 
 use super::*;
+use crate::children::Children;
+use crate::election::{Cause, ElectionNode, End, NodeKind, Obstacle, OnLoss};
 use crate::event::{Failure, Reply, Stat};
+use crate::name::Sequence;
 use crate::outcome::NominationError;
-use crate::{Cause, Create, CreateMode, Delete, ElectionNode, End, NewZnode, NodeKind, OnLoss};
-use crate::{Change, Check, Children, Part, Write};
-use crate::{Obstacle, Payload, Sequence, Token};
+use crate::{Change, Check, Create, CreateMode, Delete, NewZnode, Part, Payload, Token, Write};
 
 const ID: NomineeId = NomineeId::from_bytes([0x11; 16]);
 const OWN: &str = "_c_11111111-1111-1111-1111-111111111111-latch-0000000005";

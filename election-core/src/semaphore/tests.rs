@@ -8,7 +8,7 @@ use alloc::format;
 use alloc::string::{String, ToString};
 
 use super::*;
-use crate::Children;
+use crate::children::Children;
 use crate::command::{Create, CreateMode, Delete, NewZnode, Op, Watch};
 use crate::event::{Change, Reply, Stat};
 use crate::id::{SessionId, Token};

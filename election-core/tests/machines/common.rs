@@ -15,7 +15,10 @@ pub mod step;
 mod take;
 
 use client::Client;
-use election_core::{Format, LockOptions, Notice, Policy, Role, Token};
+use election_core::Token;
+use election_core::election::{Notice, Policy, Role};
+use election_core::format::Format;
+use election_core::lock::LockOptions;
 use ending::{Course, Ending};
 use handing_over::HandOver;
 use machine::Wish;

@@ -37,7 +37,7 @@ mod requests;
 mod search;
 
 use crate::common::{self, ANY_NUMBER, Budget, World};
-use election_core::{ElectionNode, OnLoss, Policy};
+use election_core::election::{ElectionNode, OnLoss, Policy};
 use search::{assert_that_merging_loses_nothing, explore};
 
 const NO_FAULTS: Budget = Budget {

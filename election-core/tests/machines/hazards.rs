@@ -12,7 +12,7 @@ use core::time::Duration;
 use crate::common::server::Request;
 use crate::common::step::Step;
 use crate::common::{Budget, World};
-use election_core::{ElectionNode, NodeKind, OnLoss, Policy};
+use election_core::election::{ElectionNode, NodeKind, OnLoss, Policy};
 
 const STAND_AGAIN: Policy = Policy {
     on_loss: OnLoss::StandAgain,

@@ -9,9 +9,9 @@ mod worlds;
 use core::time::Duration;
 use std::collections::BTreeSet;
 
+use election_core::election::{Nominee, Notice, OnLoss, Policy};
 use election_core::{
-    Event, Hold, NewZnode, Nominee, NomineeId, Notice, OnLoss, Payload, Policy, Recipe as _, Token,
-    Znode as Place,
+    Event, Hold, NewZnode, NomineeId, Payload, Recipe as _, Token, Znode as Place,
 };
 
 use crate::lab::{

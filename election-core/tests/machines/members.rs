@@ -2,10 +2,11 @@
 
 mod events;
 
-use election_core::{
-    Event, Member, MemberEnd, MemberNotice, MemberOptions, MemberState, NameOrigin, NameOwner,
-    Token, WhenEvicted, WhenTaken, Znode as Place,
+use election_core::group::{
+    Member, MemberEnd, MemberNotice, MemberOptions, MemberState, NameOrigin, NameOwner,
+    WhenEvicted, WhenTaken,
 };
+use election_core::{Event, Token, Znode as Place};
 
 use crate::lab::{
     Actor, Budget, Change, Client, Commit, Data, Lab, Link, Model, NONE, Request, Rights, Sent,
@@ -16,7 +17,9 @@ const GIVEN: MemberOptions = MemberOptions {
     name: NameOrigin::Given,
     when_taken: WhenTaken::Wait,
     when_evicted: WhenEvicted::Rejoin,
-    node: election_core::ElectionNode::Create(election_core::NodeKind::Persistent),
+    node: election_core::election::ElectionNode::Create(
+        election_core::election::NodeKind::Persistent,
+    ),
 };
 const RANDOM: MemberOptions = MemberOptions { name: NameOrigin::Random, ..GIVEN };
 const UNIQUE: MemberOptions = MemberOptions { when_taken: WhenTaken::GiveUp, ..GIVEN };

@@ -6,10 +6,9 @@
 //! against all moments: each was so at one, not before what it told last, and not before the session began in which
 //! it read it; and where nothing is on its way, the last is so.
 
-use election_core::{
-    Format, Observed, Observer, ObserverEnd, Phase, Present, Recipe as _, SessionId, Subject,
-    Token, Znode as Place,
-};
+use election_core::election::{Observed, Observer, ObserverEnd, Present, Subject};
+use election_core::format::Format;
+use election_core::{Phase, Recipe as _, SessionId, Token, Znode as Place};
 
 use crate::lab::{
     Access, Actor, Budget, Commit, Effect, Lab, Model, NONE, Rights, Step, Tree, Znode, explore,

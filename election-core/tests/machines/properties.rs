@@ -7,9 +7,9 @@ use crate::common::client::Client;
 use crate::common::machine::News;
 use crate::common::{Budget, World};
 use bench::{Bench, any_input};
-use election_core::{
-    ElectionNode, Event, Failure, LockOptions, NodeKind, OnLoss, Policy, Recipe, WhenBusy,
-};
+use election_core::election::{ElectionNode, NodeKind, OnLoss, Policy};
+use election_core::lock::{LockOptions, WhenBusy};
+use election_core::{Event, Failure, Recipe};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 

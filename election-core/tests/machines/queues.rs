@@ -13,7 +13,8 @@ mod take;
 mod told;
 mod world;
 
-use election_core::{Purpose, QueueFormat, SessionId, TakerOptions, WhenEmpty};
+use election_core::SessionId;
+use election_core::queue::{Purpose, QueueFormat, TakerOptions, WhenEmpty};
 use search::{explore, explore_long};
 use world::{Account, Budget, FORMAT, World};
 

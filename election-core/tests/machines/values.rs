@@ -1,9 +1,12 @@
 //! The values that cross the border: their text, and the guarantees to a driver.
 
+use election_core::children::Children;
+use election_core::election::{Nominee, Policy};
+use election_core::name::CandidateName;
 use election_core::place::{Place, Remaining, place};
 use election_core::{
-    Applied, CandidateName, Check, Children, Delete, Event, ExpectedVersion, Multi, Nominee,
-    NomineeId, Part, Policy, Recipe, Reply, SessionId, Stat, Ticket, Version, Znode,
+    Applied, Check, Delete, Event, ExpectedVersion, Multi, NomineeId, Part, Recipe, Reply,
+    SessionId, Stat, Ticket, Version, Znode,
 };
 
 const ID: NomineeId = NomineeId::from_bytes([0xab; 16]);

@@ -2,7 +2,8 @@
 //! the lease is the session's.
 
 use zk_jute::ErrorCode;
-use zk_session::{Instant, LeaseUpkeep};
+use zk_session::Instant;
+use zk_session::lease::LeaseUpkeep;
 
 use super::{Link, Recipe, RecipeHost};
 use crate::event::Event;

@@ -4,9 +4,8 @@ use core::num::NonZeroUsize;
 
 use bytes::BytesMut;
 use zk_jute::Frame;
-use zk_session::{
-    Completion, Instant, ProbeAnswer, SaslAnswer, SaslChallenge, ServerIndex, TransportCommand,
-};
+use zk_session::sasl::{SaslAnswer, SaslChallenge};
+use zk_session::{Completion, Instant, ProbeAnswer, ServerIndex, TransportCommand};
 
 use super::{Clock, Recipe, RecipeHost};
 use crate::key::Tag;

@@ -2,7 +2,7 @@
 
 use election_core::{Hold, Token};
 use election_session::{Event, Grant, GrantChange, GrantEnd, LostReason};
-use zk_session::LeaseOutlook;
+use zk_session::lease::LeaseOutlook;
 
 use crate::lab::{Lab, millis, nominee};
 use crate::puppet::{Fed, Puppet};

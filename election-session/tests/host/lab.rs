@@ -5,7 +5,8 @@ use core::time::Duration;
 use std::sync::Arc;
 
 use bytes::{Buf as _, BytesMut};
-use election_core::{Nominee, NomineeId, Policy, Recipe};
+use election_core::election::{Nominee, Policy};
+use election_core::{NomineeId, Recipe};
 use election_session::{Chroot, Event, GrantChange, RecipeHost, RecipeKey, Settings, Site};
 use zk_jute::{OpCode, frame_len};
 use zk_session::{Config, Instant, ServerIndex, TransportCommand};

@@ -2,7 +2,7 @@
 
 use election_session::{GrantChange, KeepReady};
 use zk_jute::OpCode;
-use zk_session::LeaseGrade;
+use zk_session::lease::LeaseGrade;
 
 use crate::lab::{Lab, nominee};
 use crate::puppet::Puppet;

@@ -4,7 +4,8 @@ use core::num::NonZeroUsize;
 use std::collections::BTreeSet;
 
 use bytes::BytesMut;
-use election_core::{Cause, Nominee, NomineeId, Notice, Policy};
+use election_core::NomineeId;
+use election_core::election::{Cause, Nominee, Notice, Policy};
 use election_session::{
     Event, GrantChange, GrantEnd, Identity, IfGone, RecipeEnd, RecipeKey, Resumption, Role, Status,
 };

@@ -4,7 +4,7 @@ use core::num::NonZeroUsize;
 use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
-use election_core::Nominee;
+use election_core::election::Nominee;
 use election_session::{
     Chroot, Event, IfGone, RecipeEnd, RecipeHost, RecipeKey, Resumption, Settings, Site,
 };

@@ -4,7 +4,8 @@
 use core::error::Error;
 use core::time::Duration;
 
-use election_tokio::{Client, Role};
+use election_tokio::Client;
+use election_tokio::election::Role;
 
 use crate::measure::resident_kib;
 use crate::responder::Responder;

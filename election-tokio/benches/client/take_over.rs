@@ -10,7 +10,8 @@ use core::error::Error;
 use core::time::Duration;
 use std::time::Instant;
 
-use election_tokio::{Client, CreateMode, Nomination, Role, Version};
+use election_tokio::election::{Nomination, Role};
+use election_tokio::{Client, CreateMode, Version};
 
 use crate::measure::{cpu_time, micros, quantile};
 

@@ -2,7 +2,8 @@
 
 use core::fmt;
 
-use election_core::{BarrierFailure, Cause};
+use election_core::barrier::BarrierFailure;
+use election_core::election::Cause;
 use zk_jute::ErrorCode;
 use zk_session::{SessionEnd, ZnodePath};
 

@@ -1,6 +1,6 @@
 //! The state of an operation on a barrier, as its caller sees it.
 
-use election_core::{Barrier, BarrierEnd};
+use election_core::barrier::{Barrier, BarrierEnd};
 use election_session::{RecipeEnd, Step, View};
 use zk_session::SessionEnd;
 

@@ -6,7 +6,7 @@ use zk_jute::{OpCode, Request as _, Vector, Version};
 use super::Client;
 use super::operations::decoded;
 use crate::acl::{Access, Acls};
-use crate::error::{Error, ErrorKind};
+use crate::{Error, ErrorKind};
 
 impl Client {
     /// Reads a znode's access list. The client needs the permission to read or to administer the

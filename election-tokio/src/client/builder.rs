@@ -4,9 +4,11 @@ use core::num::NonZeroUsize;
 use core::time::Duration;
 use std::sync::Arc;
 
+use zk_session::lease::{HeartbeatPace, LeaseGrade, LeaseMargin};
+use zk_session::sasl::Sasl;
 use zk_session::{
-    Backoff, Config, ConnectString, HeartbeatPace, LeaseGrade, LeaseMargin, Limits,
-    ReadOnlyServers, Sasl, Secret, SessionEnd, SessionTicket, SubmitError, WhileDisconnected,
+    Backoff, Config, ConnectString, Limits, ReadOnlyServers, Secret, SessionEnd, SessionTicket,
+    SubmitError, WhileDisconnected,
 };
 
 use super::IfGone;
@@ -277,7 +279,7 @@ impl ClientBuilder {
 
     /// Continues a session that [`Client::detach`] has given up, in this process or another one.
     /// Its ephemeral znodes are still there, and
-    /// [`Election::take_over`](crate::Election::take_over) continues a nomination. `if_gone` says
+    /// [`Election::take_over`](crate::election::Election::take_over) continues a nomination. `if_gone` says
     /// what happens if no server knows the session any more. The client asks for the timeout of the
     /// ticket, unless a later call of [`ClientBuilder::session_timeout`] sets another one.
     ///

@@ -6,8 +6,8 @@ use zk_jute::{OpCode, Vector};
 use super::Client;
 use super::access::checked_acls;
 use super::parents::ancestors;
+use crate::Error;
 use crate::acl::Acls;
-use crate::error::Error;
 
 impl Client {
     /// Creates the client's chroot and its missing ancestors, as persistent znodes without data and

@@ -12,9 +12,8 @@ use super::access::checked_acls;
 use super::operations::decoded_as;
 use super::{Client, Ttl};
 use crate::acl::Acls;
-use crate::error::{Error, ErrorKind};
 use crate::hub::Hub;
-use crate::path;
+use crate::{Error, ErrorKind, path};
 
 /// The kind of a new znode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

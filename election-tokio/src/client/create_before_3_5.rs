@@ -9,9 +9,9 @@ use zk_jute::{ErrorCode, OpCode};
 use super::operations::{decoded_as, existence};
 use super::reconnected::Obstacle;
 use super::{Client, Created};
-use crate::error::{Error, ErrorKind};
 use crate::state::ConnectionState;
 use crate::updates::Updates;
+use crate::{Error, ErrorKind};
 
 /// How long to wait for the end of the connection, which servers close right after a refusal.
 const END_OF_CONNECTION: Duration = Duration::from_secs(1);

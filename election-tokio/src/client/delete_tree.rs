@@ -4,8 +4,8 @@ use zk_jute::records::DeleteRequest;
 use zk_jute::{Request, Version};
 
 use super::{Client, pipeline};
-use crate::error::{Error, ErrorKind};
 use crate::path::{self, PathError, child_path};
+use crate::{Error, ErrorKind};
 
 /// How often to list a tree again because it has grown meanwhile.
 const ROUNDS: usize = 8;

@@ -10,7 +10,7 @@ use zk_session::{Completion, Watching};
 use super::operations::decoded_as;
 use super::watch::Asked;
 use super::{Client, OneshotWatch};
-use crate::error::{Error, ErrorKind};
+use crate::{Error, ErrorKind};
 
 /// The path of the configuration, outside of every chroot.
 const CONFIG: &str = "/zookeeper/config";

@@ -3,9 +3,11 @@
 use core::time::Duration;
 use std::sync::Arc;
 
-use zk_session::{ConnectStringError, Expiry, LeaseGrade, LeaseMargin, SessionEnd};
+use zk_session::lease::{LeaseGrade, LeaseMargin};
+use zk_session::{ConnectStringError, Expiry, SessionEnd};
 
-use crate::error::{Error, SharedError};
+use crate::Error;
+use crate::error::SharedError;
 use crate::path::PathError;
 use crate::state::ConnectFailure;
 
@@ -30,7 +32,7 @@ pub enum ConnectError {
     IdentityTooLarge {
         /// The length in bytes of the request that presents it.
         length: usize,
-        /// The limit in bytes ([`Limits::max_frame`](crate::Limits::max_frame)).
+        /// The limit in bytes ([`Limits::max_frame`](crate::session::Limits::max_frame)).
         limit: usize,
     },
     /// With this margin no lease of this grade could be kept alive.

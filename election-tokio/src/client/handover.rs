@@ -6,8 +6,8 @@ use zk_session::SessionTicket;
 pub use election_session::{IfGone, OnExpiry};
 
 use super::Client;
-use crate::error::{Error, ErrorKind};
 use crate::hub::Hub;
+use crate::{Error, ErrorKind};
 
 /// The client has no session to hand over: no server has granted one yet, or only a read-only
 /// server, or it is over. The client goes on as before, and is closed with its last clone.
@@ -23,8 +23,8 @@ impl Client {
     /// watches are lost.
     ///
     /// Leaderships and nominations end with this call, but their candidates stay, and no other
-    /// nominee can lead meanwhile. Note [`Nomination::id`](crate::Nomination::id) for
-    /// [`Election::take_over`](crate::Election::take_over), and keep the nomination until after
+    /// nominee can lead meanwhile. Note [`Nomination::id`](crate::election::Nomination::id) for
+    /// [`Election::take_over`](crate::election::Election::take_over), and keep the nomination until after
     /// this call: dropping it before deletes the candidate. If a candidate's deletion is not
     /// answered yet, because its nomination was dropped or has failed, the candidate stays with the
     /// session; the next holder finds it by [`Client::delete_ephemerals`].

@@ -8,8 +8,7 @@ use zk_jute::{DecodeError, DecodeErrorKind, OpCode};
 
 use super::Client;
 use super::operations::{decoded, decoded_as};
-use crate::error::{Error, ErrorKind};
-use crate::path;
+use crate::{Error, ErrorKind, path};
 
 /// An identity of a connection, as the server knows it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -10,8 +10,7 @@ use zk_session::Completion;
 
 use super::Client;
 use super::operations::decoded;
-use crate::error::{Error, ErrorKind};
-use crate::path;
+use crate::{Error, ErrorKind, path};
 
 /// A list of reads for one request; made by [`Client::multi_read`]. Unlike the operations of a
 /// [`Transaction`](crate::Transaction), each read succeeds or fails by itself, and another client

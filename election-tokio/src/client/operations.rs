@@ -11,7 +11,7 @@ use zk_session::{Completion, Watching};
 
 use super::watch::Asked;
 use super::{Client, OneshotWatch};
-use crate::error::{Error, ErrorKind};
+use crate::{Error, ErrorKind};
 
 /// The names of a znode's children, in no order: a view of the server's reply.
 #[derive(Clone, Debug)]

@@ -7,7 +7,7 @@ use zk_jute::{ErrorCode, OpCode};
 use super::access::checked_acls;
 use super::{Client, CreateMode, Created, pipeline};
 use crate::acl::Acls;
-use crate::error::{Error, ErrorKind};
+use crate::{Error, ErrorKind};
 
 /// How often to create the parents again because they are missing.
 const ROUNDS: usize = 4;

@@ -5,8 +5,8 @@ use core::time::Duration;
 use zk_jute::ErrorCode;
 
 use super::Client;
-use crate::error::{Error, ErrorKind};
 use crate::state::ConnectionState;
+use crate::{Error, ErrorKind};
 
 /// The pause after a server had too much to do.
 const PAUSE: Duration = Duration::from_millis(100);

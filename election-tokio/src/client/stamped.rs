@@ -8,7 +8,7 @@ use zk_session::{Completion, Watching};
 use super::operations::{Children, decoded};
 use super::watch::Asked;
 use super::{Client, OneshotWatch};
-use crate::error::Error;
+use crate::Error;
 
 /// The watch that a read leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

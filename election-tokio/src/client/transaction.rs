@@ -12,9 +12,9 @@ use super::access::checked_acls;
 use super::create::{CreateMode, CreateRecord};
 use super::operations::decoded;
 use crate::acl::Acls;
-use crate::error::{self, Error, ErrorKind};
+use crate::error;
 use crate::hub::Hub;
-use crate::path;
+use crate::{Error, ErrorKind, path};
 
 /// A list of writes that a server applies all or not at all; made by [`Client::transaction`].
 #[derive(Clone, Debug)]
@@ -73,7 +73,7 @@ pub enum TransactionError {
     #[error("nothing was applied: what guards the transaction is not held any more")]
     NotHeld,
     /// The names of the format have no id
-    /// ([`Format::names_recur`](crate::Format::names_recur)): once the node was deleted and made
+    /// ([`Format::names_recur`](crate::format::Format::names_recur)): once the node was deleted and made
     /// again, the znode of another client can have the holder's name, and would let the write pass.
     /// Nothing was sent.
     #[error(

@@ -10,8 +10,8 @@ use zk_jute::{ErrorCode, OpCode, Zxid};
 use zk_session::{Completion, WatchMode, Watching};
 
 use super::{Client, PendingCall};
-use crate::error::{Error, ErrorKind};
 use crate::hub::{CallStage, Hub, StreamItem, WatchKey, WatchOutcome, WatchedChange};
+use crate::{Error, ErrorKind};
 use election_session::CallerWatch;
 
 /// Fires once, when the watched znode changes. It survives reconnects.

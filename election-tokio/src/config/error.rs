@@ -1,7 +1,8 @@
 //! Errors of reading and writing a value.
 
+use crate::Error;
 use crate::acl::AclError;
-use crate::error::{Error, SharedError};
+use crate::error::SharedError;
 
 /// Why a configured value was not read or written, or may not have been.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -14,7 +15,7 @@ pub enum ConfigError {
     #[error("invalid access list: {0}")]
     InvalidAcl(#[from] AclError),
     /// The znode to write does not exist: see
-    /// [`Config::create_if_missing`](crate::Config::create_if_missing).
+    /// [`Config::create_if_missing`](crate::config::Config::create_if_missing).
     #[error("nothing is configured: there is no znode")]
     Missing,
     /// The value was written, or not: the reply was lost, and another client has written since.

@@ -113,7 +113,7 @@ impl<T> Configured<T> {
         }
     }
 
-    /// Returns the version for a [`set`](crate::Config::set) of another value; `None` if there is
+    /// Returns the version for a [`set`](crate::config::Config::set) of another value; `None` if there is
     /// no znode.
     pub fn version(&self) -> Option<Version> {
         match self {

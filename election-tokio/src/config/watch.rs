@@ -14,15 +14,15 @@ use zk_jute::records::Stat;
 use zk_jute::{SessionId, Zxid};
 
 use super::value::{ConfigValue, Configured};
+use crate::Error;
 use crate::broadcast::{Receiver, Sender};
 use crate::client::{Client, Obstacle, OneshotWatch};
-use crate::error::Error;
 
 /// The pause between looks for lost events: servers drop the event of a znode that the client may
 /// not read.
 const LOOK: Duration = Duration::from_secs(60);
 
-/// The latest value of a configuration; made by [`Config::watch`](crate::Config::watch). Values
+/// The latest value of a configuration; made by [`Config::watch`](crate::config::Config::watch). Values
 /// come in the order in which they were written, and the last one is true. A slow caller sees the
 /// latest value, not each. Deletions are seen, and so is a znode that is created afterwards.
 ///

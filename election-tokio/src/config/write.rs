@@ -5,9 +5,9 @@ use zk_jute::Version;
 use zk_jute::records::Stat;
 
 use super::error::ConfigError;
+use crate::Error;
 use crate::acl::Acls;
 use crate::client::{Client, CreateMode, Obstacle};
-use crate::error::Error;
 
 /// An earlier sending of the same write, with a lost reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,7 +65,7 @@ pub(super) async fn replace(
     }
 }
 
-/// The outcome of [`Config::create_if_missing`](crate::Config::create_if_missing).
+/// The outcome of [`Config::create_if_missing`](crate::config::Config::create_if_missing).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum CreateIfMissing {

@@ -1,6 +1,6 @@
 //! Errors of entering and leaving a double barrier.
 
-use election_core::BarrierFailure;
+use election_core::barrier::BarrierFailure;
 use zk_session::SessionEnd;
 
 use crate::barrier::{BarrierError, BarrierLost};

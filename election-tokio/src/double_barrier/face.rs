@@ -1,6 +1,7 @@
 //! The state of a participant, as its user sees it.
 
-use election_core::{DoubleBarrier, DoubleBarrierEnd, DoubleBarrierNotice, Phase, Recipe as _};
+use election_core::barrier::{DoubleBarrier, DoubleBarrierEnd, DoubleBarrierNotice};
+use election_core::{Phase, Recipe as _};
 use election_session::{RecipeEnd, Step, View};
 use zk_session::SessionEnd;
 

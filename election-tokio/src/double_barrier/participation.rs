@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use election_core::DoubleBarrierEnd;
+use election_core::barrier::DoubleBarrierEnd;
 use election_session::{RecipeKey, Site};
 use zk_session::SessionEnd;
 
@@ -34,7 +34,7 @@ impl Participation {
     pub(super) fn begin(
         client: &Client,
         site: &Arc<Site>,
-        participant: election_core::DoubleBarrier,
+        participant: election_core::barrier::DoubleBarrier,
     ) -> Self {
         let (face, shown) = DoubleBarrierFace::new();
         let seat = <dyn Seat>::new(participant, face);

@@ -1,6 +1,7 @@
 //! The outputs of a session for its driver.
 
-use zk_session::{SaslChallenge, ServerAddress, ServerIndex, SessionEnd, TransportCommand};
+use zk_session::sasl::SaslChallenge;
+use zk_session::{ServerAddress, ServerIndex, SessionEnd, TransportCommand};
 
 use crate::hub::Hub;
 

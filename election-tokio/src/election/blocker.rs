@@ -1,7 +1,8 @@
 //! The znode that keeps a nominee from leading until a human removes it.
 
 use core::fmt;
-use election_core::{CandidateName, Notice, Obstacle};
+use election_core::election::{Notice, Obstacle};
+use election_core::name::CandidateName;
 
 use super::status::Role;
 
@@ -94,7 +95,7 @@ impl PresentBlocker {
 
 #[cfg(test)]
 mod tests {
-    use election_core::Format;
+    use election_core::format::Format;
 
     use super::*;
 

@@ -1,20 +1,22 @@
 //! The candidates of an election.
 
 use bytes::Bytes;
-use election_core::{Access, Sequence, Token};
+use election_core::Token;
+use election_core::format::Access;
+use election_core::name::Sequence;
 use zk_jute::SessionId;
 
 use super::Election;
-use crate::error::Error;
+use crate::Error;
 #[cfg(doc)]
-use crate::error::ErrorKind;
+use crate::ErrorKind;
 use crate::ordered_children::{OrderedChild, OrderedChildren};
 
 /// A candidate znode.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Candidate {
-    /// Its name. A name above 64 bytes is no [`CandidateName`](crate::CandidateName), and no
+    /// Its name. A name above 64 bytes is no [`CandidateName`](crate::election::CandidateName), and no
     /// nominee made it.
     pub name: String,
     /// Its place in the queue.

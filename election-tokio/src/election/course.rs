@@ -1,8 +1,9 @@
 //! The course of a nomination, measured for metrics.
 
+use election_core::election::{Nominee, Notice};
 use election_core::{
-    Command, Create, CreateMode, Delete, Event, Failure, NewZnode, Nominee, Notice, Op, Phase,
-    Recipe as _, Reply, Ticket, Znode,
+    Command, Create, CreateMode, Delete, Event, Failure, NewZnode, Op, Phase, Recipe as _, Reply,
+    Ticket, Znode,
 };
 use election_session::{GrantChange, Step};
 use zk_jute::records::EventType;

@@ -2,13 +2,14 @@
 
 use core::time::Duration;
 
-use election_core::{Access, ElectionNode, NodeKind, Nominee};
+use election_core::election::{ElectionNode, NodeKind, Nominee};
+use election_core::format::Access;
 use tokio::time::sleep;
 use zk_jute::{ErrorCode, OpCode, Version, Zxid};
 
 use super::{Election, acknowledgement, epoch, step_down_request};
+use crate::Error;
 use crate::client::{Children, CreateMode, Transaction, TransactionError};
-use crate::error::Error;
 use crate::path::child_path;
 
 /// How often to try, since other clients are at work there, or the connection was lost.
@@ -142,7 +143,7 @@ impl Election {
     /// It deletes the node once no candidate has come for the time `quiet`, in one transaction with
     /// the sign that the election is ended and the znodes beside it, in the versions that it has read:
     /// none of the next election is hit. Until then each nominee that joins ends with
-    /// [`EndReason::ElectionEnded`](crate::EndReason::ElectionEnded).
+    /// [`EndReason::ElectionEnded`](crate::election::EndReason::ElectionEnded).
     /// After that nothing shows that there was an election. So a nomination that is made later, or
     /// that has not heard of the end by then, holds a new election at a new node, by the default
     /// policy; its tokens are greater than all before, and its [epochs](super::Epoch) begin with 0

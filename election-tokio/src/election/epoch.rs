@@ -6,8 +6,8 @@ use zk_jute::{ErrorCode, OpCode, Version};
 
 use super::Election;
 use super::leadership::Leadership;
+use crate::Error;
 use crate::client::{CreateMode, OperationOutcome, TransactionError};
-use crate::error::Error;
 use crate::held::Guard;
 
 /// The suffix that makes the path of the epoch from that of the election.
@@ -57,7 +57,7 @@ impl Leadership {
     /// Call it before the first act of a leadership. A leader that never calls it has no epoch, and
     /// checks of the previous leader's epoch go on to succeed.
     ///
-    /// In a format without ids in its names ([`Format::names_recur`](crate::Format::names_recur)) the
+    /// In a format without ids in its names ([`Format::names_recur`](crate::format::Format::names_recur)) the
     /// check is one of a name. There a former leader that does not know it yet may begin its epoch
     /// late, but none after that of a leader with a greater token: epochs begin in the order of
     /// tokens, and a write with a check of the epoch is applied after none of a later epoch.

@@ -3,7 +3,7 @@
 use election_core::Token;
 
 use super::Election;
-use crate::error::Error;
+use crate::Error;
 use crate::lock::Removal;
 use crate::path::child_path;
 

@@ -3,10 +3,12 @@
 use core::task::Waker;
 use std::sync::Arc;
 
-use election_core::{Cause, Command, Event, Nominee, Notice, Phase, Recipe as _, Token};
+use election_core::election::{Cause, Nominee, Notice};
+use election_core::{Command, Event, Phase, Recipe as _, Token};
 use election_session::{Grant, GrantChange, RecipeEnd, Step, View};
 use zk_jute::{SessionId, Zxid};
-use zk_session::{Instant, LeaseOutlook};
+use zk_session::Instant;
+use zk_session::lease::LeaseOutlook;
 
 use super::course::{Course, DelayToTell};
 use super::facts::Facts;
@@ -143,7 +145,9 @@ impl NomineeFace {
             nominee: nominee.id(),
             candidate: nominee.candidate().cloned(),
             predecessor: match nominee.role() {
-                election_core::Role::Following { predecessor, .. } => Some(predecessor.clone()),
+                election_core::election::Role::Following { predecessor, .. } => {
+                    Some(predecessor.clone())
+                }
                 _ => None,
             },
             foreign: nominee.foreign_child().map(Box::from),

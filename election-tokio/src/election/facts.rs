@@ -2,7 +2,8 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use election_core::{CandidateName, Nominee, Notice};
+use election_core::election::{Nominee, Notice};
+use election_core::name::CandidateName;
 
 use super::blocker::{BlockChange, Blocker, PresentBlocker};
 use super::leaderless::LeaderlessSince;

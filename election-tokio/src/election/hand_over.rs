@@ -4,7 +4,9 @@ use core::future::pending;
 use core::pin::pin;
 use core::time::Duration;
 
-use election_core::{Access, Sequence, Token};
+use election_core::Token;
+use election_core::format::Access;
+use election_core::name::Sequence;
 use futures_util::future::{Either, select};
 use tokio::time::{Instant, timeout_at};
 use zk_jute::Version;
@@ -17,8 +19,8 @@ use super::status::LostReason;
 use super::step_down_request::{StepDownRequestError, StepDownRequested, StepDownRequests};
 use super::verdict::VerifyError;
 use super::{Election, ElectionError};
+use crate::Error;
 use crate::client::{CreateMode, Obstacle, TransactionError};
-use crate::error::Error;
 use crate::path::child_path;
 
 /// The outcome of a hand-over.

@@ -1,6 +1,7 @@
 //! The parts that the handles of one nomination have in common, and the end of a nomination.
 
-use election_core::{Departure, Nominee, NomineeId};
+use election_core::NomineeId;
+use election_core::election::{Departure, Nominee};
 use election_session::RecipeKey;
 use std::sync::Arc;
 use zk_session::SessionEnd;

@@ -4,7 +4,9 @@ use core::future::Future;
 use core::time::Duration;
 use std::sync::Arc;
 
-use election_core::{CandidateName, Departure, Token};
+use election_core::Token;
+use election_core::election::Departure;
+use election_core::name::CandidateName;
 use tokio::time::Instant;
 use zk_session::SessionEnd;
 
@@ -17,7 +19,7 @@ use crate::updates::Updates;
 /// The right to act, for as long as [`Leadership::is_valid`] returns true.
 ///
 /// - If no two clocks differ in speed by more than the lease margin (10 % by default), at most one
-///   process sees `is_valid() == true`. The [grade](crate::LeaseGrade) says which failures of the
+///   process sees `is_valid() == true`. The [grade](crate::lease::LeaseGrade) says which failures of the
 ///   ensemble this survives: by default all.
 /// - A write may arrive after that. If systems refuse a [token](Leadership::token) smaller than one
 ///   they have seen, or the leader writes by [`Leadership::transaction`], at most one leader is
@@ -107,7 +109,7 @@ impl Leadership {
     /// Starts a transaction that is applied only while the candidate znode of this leadership
     /// stands. It is not sent once the leadership is over, nor kept for later while there is no connection.
     ///
-    /// In a format without ids in its names ([`Format::names_recur`](crate::Format::names_recur)) it is
+    /// In a format without ids in its names ([`Format::names_recur`](crate::format::Format::names_recur)) it is
     /// refused, with [`TransactionError::NamesRecur`]. There let the [epoch](Leadership::epoch) guard
     /// the write: a transaction of the client with `check(epoch.path(), epoch.version())`.
     pub fn transaction(&self) -> GuardedTransaction {
@@ -145,7 +147,7 @@ impl Leadership {
     /// deleted, so that the next nominee takes over. Then the nominee stands again with a new
     /// candidate, behind the others; [`Nomination::elected`](super::Nomination::elected) waits for
     /// its turn. Without others it leads again, with a greater token. With the policy
-    /// [`OnLoss::End`](crate::OnLoss::End) it stands again, too. End the work first.
+    /// [`OnLoss::End`](crate::election::OnLoss::End) it stands again, too. End the work first.
     ///
     /// This waits until the new candidate stands; if the server is out of reach, until it is back.
     /// If the leadership was over before, it gives nothing up.

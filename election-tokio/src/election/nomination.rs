@@ -2,7 +2,8 @@
 
 use core::time::Duration;
 
-use election_core::{Departure, NomineeId};
+use election_core::NomineeId;
+use election_core::election::Departure;
 use tokio::time::timeout;
 use zk_session::SessionEnd;
 

@@ -3,7 +3,9 @@
 use core::fmt;
 
 use bytes::Bytes;
-use election_core::{CandidateName, Observed, ObserverFailure, Present, Token};
+use election_core::Token;
+use election_core::election::{Observed, ObserverFailure, Present};
+use election_core::name::CandidateName;
 use tokio::time::Instant;
 use zk_jute::SessionId;
 
@@ -14,7 +16,7 @@ use crate::error::Escaped;
 pub enum Follow {
     /// The leader: one watch on the server.
     Leader,
-    /// The leader, and its [`Leadership::acknowledge`](crate::Leadership::acknowledge): two
+    /// The leader, and its [`Leadership::acknowledge`](crate::election::Leadership::acknowledge): two
     /// watches.
     LeaderAndAcknowledgement,
 }
@@ -231,7 +233,9 @@ fn token_of(observed: Option<&Observed<Data>>) -> Option<Token> {
 
 const fn failure_of(observed: Option<&Observed<Data>>) -> Option<ObserverFailure> {
     match observed {
-        Some(Observed::Ended(election_core::ObserverEnd::Failed(failure))) => Some(*failure),
+        Some(Observed::Ended(election_core::election::ObserverEnd::Failed(failure))) => {
+            Some(*failure)
+        }
         _ => None,
     }
 }

@@ -5,7 +5,8 @@ use core::pin::Pin;
 use core::task::{Context, Poll};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use election_core::{Observed, Phase, Present, Recipe as _, Subject};
+use election_core::election::{Observed, Present, Subject};
+use election_core::{Phase, Recipe as _};
 use election_session::{RecipeEnd, RecipeKey, Site, Step, View};
 use futures_core::Stream;
 use zk_jute::records::EventType;
@@ -72,7 +73,8 @@ impl Election {
 }
 
 fn stand(client: &Client, site: &Arc<Site>, subject: Subject, state: Arc<State>) -> RecipeKey {
-    let seat = <dyn Seat>::new(election_core::Observer::new(subject), ObserverFace { state });
+    let seat =
+        <dyn Seat>::new(election_core::election::Observer::new(subject), ObserverFace { state });
     client.shared().with(|hub, now| hub.stand(now, seat, Arc::clone(site)))
 }
 
@@ -173,7 +175,7 @@ struct ObserverFace {
 }
 
 impl Face for ObserverFace {
-    type Recipe = election_core::Observer<Data>;
+    type Recipe = election_core::election::Observer<Data>;
 
     fn stepped(
         &mut self,

@@ -2,7 +2,9 @@
 
 use core::time::Duration;
 
-use election_core::{Incarnation, Nominee, Rank, Sequence};
+use election_core::Incarnation;
+use election_core::election::{Nominee, Rank};
+use election_core::name::Sequence;
 use tokio::time::Instant;
 
 /// How many candidates are ahead of a nominee, and since when it knows.

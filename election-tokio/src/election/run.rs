@@ -65,7 +65,7 @@ impl Nomination {
     ///
     /// The reason of the nomination's end, if it ended: an error that standing again does not
     /// repair (a refused authentication, no permission, no sequence number left, a closed client),
-    /// or a loss if [`OnLoss`](crate::OnLoss) is set to end with it.
+    /// or a loss if [`OnLoss`](crate::election::OnLoss) is set to end with it.
     pub async fn run_with<T>(
         mut self,
         options: RunOptions,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use election_core::Format;
+use election_core::format::Format;
 use election_session::Site;
 
 use super::suspension::WhileSuspended;

@@ -4,7 +4,8 @@ use core::time::Duration;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use election_core::{Observed, Subject, Token};
+use election_core::Token;
+use election_core::election::{Observed, Subject};
 use tokio::time::Instant;
 use zk_jute::{OpCode, Version};
 
@@ -13,8 +14,8 @@ use super::leadership::Leadership;
 use super::observation::Data;
 use super::status::LostReason;
 use super::verdict::VerifyError;
+use crate::Error;
 use crate::client::CreateMode;
-use crate::error::Error;
 use crate::recipe::{RecipeUpdate, Standing};
 
 /// The suffix that makes the path of the request from that of the election.
@@ -169,7 +170,7 @@ impl Leadership {
 
     /// Observes requests to [step down](Leadership::step_down).
     pub fn step_down_requests(&self) -> StepDownRequests {
-        let observer = election_core::Observer::<Data>::new(Subject::Mark(SUFFIX));
+        let observer = election_core::election::Observer::<Data>::new(Subject::Mark(SUFFIX));
         let standing =
             self.client().stand_at(Arc::clone(&self.nomination().facts.settings.site), observer);
         StepDownRequests { leadership: self.clone(), standing }

@@ -2,7 +2,8 @@
 
 use core::cmp::Ordering;
 
-use election_core::{ObserverFailure, Token};
+use election_core::Token;
+use election_core::election::ObserverFailure;
 use zk_jute::SessionId;
 
 use super::observation::{Follow, ForeignZnode, Observation};

@@ -18,9 +18,9 @@ use crate::client::{
     Children, Client, Leaves, Obstacle, OneshotWatch, PersistentWatch, Stamped, WatchEvent,
     WatchLost, WatchUpdate,
 };
-use crate::error::{Error, ErrorKind};
 use crate::path::child_path;
 use crate::site::random;
+use crate::{Error, ErrorKind};
 
 /// The most requests in flight.
 const WINDOW: usize = 64;

@@ -1,6 +1,6 @@
 //! Errors of joining and leaving a group, and of writing its data.
 
-use election_core::{MemberFailure, NameOwner};
+use election_core::group::{MemberFailure, NameOwner};
 use zk_session::SessionEnd;
 
 use crate::acl::AclError;

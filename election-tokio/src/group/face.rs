@@ -1,10 +1,11 @@
 //! The state of a membership, as its holder sees it.
 
 use bytes::Bytes;
-use election_core::{
-    Cause, Departure, Member, MemberEnd, MemberFailure, MemberNotice, MemberState, NameOwner,
-    Phase, Recipe as _, Token,
+use election_core::election::{Cause, Departure};
+use election_core::group::{
+    Member, MemberEnd, MemberFailure, MemberNotice, MemberState, NameOwner,
 };
+use election_core::{Phase, Recipe as _, Token};
 use election_session::{RecipeEnd, Step, View};
 use zk_session::SessionEnd;
 

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
-use election_core::{Departure, Member, MemberOptions};
+use election_core::election::Departure;
+use election_core::group::{Member, MemberOptions};
 use election_session::{RecipeKey, Site};
 use zk_session::SessionEnd;
 

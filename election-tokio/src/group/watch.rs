@@ -9,9 +9,9 @@ use futures_core::Stream;
 use tokio::task::AbortHandle;
 
 use super::driver::Driver;
+use crate::Error;
 use crate::broadcast::{Receiver, Sender};
 use crate::client::Client;
-use crate::error::Error;
 
 /// The last report of the driver.
 #[derive(Clone, Debug)]
@@ -21,7 +21,7 @@ pub(super) enum Told {
     Failed(Error),
 }
 
-/// Views of a group; made by [`Group::watch`](crate::Group::watch). Each was true at one moment,
+/// Views of a group; made by [`Group::watch`](crate::group::Group::watch). Each was true at one moment,
 /// they come in order, and the last one is true. A slow caller gets the newest view, compared with
 /// the last one that it got.
 ///

@@ -5,7 +5,8 @@ use core::task::Waker;
 use core::time::Duration;
 use std::sync::OnceLock;
 
-use election_core::{CandidateName, Token};
+use election_core::Token;
+use election_core::name::CandidateName;
 use tokio::time::Instant;
 
 use crate::broadcast::Sender;

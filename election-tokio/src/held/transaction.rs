@@ -3,18 +3,18 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use election_core::Format;
+use election_core::format::Format;
 use zk_jute::{ErrorCode, OpCode, Version};
 
 use super::tenure::Ends;
 use crate::acl::Acls;
 use crate::client::{Client, CreateMode, OperationOutcome, Transaction, TransactionError};
-use crate::error::{Error, ErrorKind};
 use crate::hub::Hub;
+use crate::{Error, ErrorKind};
 
 /// A transaction that begins with a check that its guard is still held; made by
-/// [`Leadership::transaction`](crate::Leadership::transaction) and
-/// [`LockGuard::transaction`](crate::LockGuard::transaction).
+/// [`Leadership::transaction`](crate::election::Leadership::transaction) and
+/// [`LockGuard::transaction`](crate::lock::LockGuard::transaction).
 #[derive(Clone, Debug)]
 #[must_use = "a transaction does nothing until it is committed"]
 pub struct GuardedTransaction {
@@ -87,7 +87,7 @@ impl GuardedTransaction {
     /// [`TransactionError::NotHeld`] if the guard was over before the transaction could be sent, or
     /// when the server handled it: nothing was applied. [`TransactionError::Request`] with
     /// [`ErrorKind::NotConnected`] if there is no connection, even if the client queues requests then
-    /// ([`WhileDisconnected::Queue`](crate::WhileDisconnected::Queue)): a guarded write is not kept
+    /// ([`WhileDisconnected::Queue`](crate::session::WhileDisconnected::Queue)): a guarded write is not kept
     /// for a time at which its guard may be over. [`TransactionError::Request`] also if the server
     /// refuses the check itself, as with a candidate that may not be read. Otherwise as
     /// [`Transaction::commit`]; the index counts the operations that were added.

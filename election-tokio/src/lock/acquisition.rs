@@ -4,7 +4,10 @@ use core::pin::Pin;
 use core::task::{Context, Poll};
 use std::sync::Arc;
 
-use election_core::{Departure, LockEnd, LockFailure, NomineeId, Recovery};
+use election_core::NomineeId;
+use election_core::election::Departure;
+use election_core::format::Recovery;
+use election_core::lock::{LockEnd, LockFailure};
 use election_session::{RecipeKey, Site};
 use futures_core::Stream as _;
 use zk_session::SessionEnd;
@@ -152,7 +155,7 @@ impl Acquisition {
         // Earlier reports do not count from here on.
         self.shown.latest_and_update();
         let asked = self.client.shared().with(|hub, now| {
-            let asked = hub.recipe_mut(self.key).map(election_core::Lock::downgrade);
+            let asked = hub.recipe_mut(self.key).map(election_core::lock::Lock::downgrade);
             if let Some(Ok(())) = asked {
                 // The machine does it at its next event.
                 hub.host.set_deadline(self.key, Some(now));

@@ -1,13 +1,15 @@
 //! The contenders for a lock, and breaking it.
 
 use bytes::Bytes;
-use election_core::{Access, Child, Sequence, Token};
+use election_core::Token;
+use election_core::format::{Access, Child};
+use election_core::name::Sequence;
 use zk_jute::{SessionId, Version};
 
 use super::Lock;
-use crate::error::Error;
+use crate::Error;
 #[cfg(doc)]
-use crate::error::ErrorKind;
+use crate::ErrorKind;
 use crate::ordered_children::{OrderedChild, OrderedChildren};
 use crate::path::child_path;
 

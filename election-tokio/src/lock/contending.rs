@@ -2,10 +2,11 @@
 
 use core::fmt;
 
-use election_core::{
-    Access, CandidateName, Format, Lock, LockEnd, LockFailure, LockNotice, LockState, NomineeId,
-    Recipe, Recovery, Semaphore, SemaphoreState,
-};
+use election_core::format::{Access, Format, Recovery};
+use election_core::lock::{Lock, LockEnd, LockFailure, LockNotice, LockState};
+use election_core::name::CandidateName;
+use election_core::semaphore::{Semaphore, SemaphoreState};
+use election_core::{NomineeId, Recipe};
 
 /// A machine that contends for something, and then holds it until it releases or loses it.
 pub(crate) trait Contending:

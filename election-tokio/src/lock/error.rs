@@ -2,7 +2,9 @@
 
 use core::fmt;
 
-use election_core::{Cause, DowngradeRefused, Format, LockFailure, LockFormatError};
+use election_core::election::Cause;
+use election_core::format::Format;
+use election_core::lock::{DowngradeRefused, LockFailure, LockFormatError};
 use zk_jute::ErrorCode;
 use zk_session::SessionEnd;
 
@@ -45,7 +47,7 @@ pub enum LockError {
     Format(#[from] LockFormatError),
     /// A contender of another format was at the path before this one, or came later and stayed. Contenders of
     /// two formats do not see each other, and two that wait for each other would do so for good. Give all of
-    /// them one format ([`Lock::format`](crate::Lock::format)).
+    /// them one format ([`Lock::format`](crate::lock::Lock::format)).
     #[error(
         "at {path} the contender {other} has another format than {format:?}, and contenders of two \
          formats do not see each other: let all use one"

@@ -3,7 +3,8 @@
 use core::marker::PhantomData;
 use std::sync::Arc;
 
-use election_core::{LockEnd, LockFailure, LockNotice, Phase};
+use election_core::Phase;
+use election_core::lock::{LockEnd, LockFailure, LockNotice};
 use election_session::{GrantChange, GrantEnd, RecipeEnd, Site, Step, View};
 use tokio::time::Instant;
 use zk_session::SessionEnd;

@@ -4,7 +4,9 @@ use core::future::Future;
 use core::time::Duration;
 use std::sync::Arc;
 
-use election_core::{CandidateName, Departure, Token};
+use election_core::Token;
+use election_core::election::Departure;
+use election_core::name::CandidateName;
 use election_session::Site;
 use tokio::time::Instant;
 
@@ -22,7 +24,7 @@ use crate::held::{Guard, GuardedTransaction, Held, Tenure};
 ///   [`LockGuard::transaction`].
 /// - At most one holder *believes* that it holds the lock (if it is shared: no writer beside a
 ///   reader), as long as the speeds of clocks differ by less than the lease margin, under all
-///   failures that the [grade](crate::LeaseGrade) of the lease covers: by default, all failures of
+///   failures that the [grade](crate::lease::LeaseGrade) of the lease covers: by default, all failures of
 ///   the ensemble and its network.
 ///
 /// Dropping it releases the lock in the background: the next contender gets it once the znode is
@@ -101,7 +103,7 @@ impl LockGuard {
 
     /// Starts a transaction that is applied only while the holder's znode stands. It is not even
     /// sent once the lock was lost. In a format without ids in its names
-    /// ([`Format::names_recur`](crate::Format::names_recur)) it is refused, with
+    /// ([`Format::names_recur`](crate::format::Format::names_recur)) it is refused, with
     /// [`TransactionError::NamesRecur`].
     pub fn transaction(&self) -> GuardedTransaction {
         self.held.transaction()

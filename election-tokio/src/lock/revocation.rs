@@ -1,14 +1,16 @@
 //! Revocation: asking a contender to release, and removing it if it does not.
 
 use bytes::Bytes;
-use election_core::{Format, REVOKE_REQUEST, Revocation, Token, is_revoke_request};
+use election_core::Token;
+use election_core::format::{Format, Revocation};
+use election_core::lock::{REVOKE_REQUEST, is_revoke_request};
 use tokio::time::{Instant, timeout_at};
 use zk_jute::OpCode;
 
 use super::contenders::{Contender, Removal, Turn};
 use super::error::LockLost;
 use super::{Lock, LockGuard};
-use crate::error::Error;
+use crate::Error;
 use crate::state::ConnectionState;
 
 /// The outcome of a request to release.

@@ -1,9 +1,10 @@
 //! Errors of registering names.
 
-use election_core::NameOwner;
+use election_core::group::NameOwner;
 
+use crate::Error;
 use crate::client::TransactionError;
-use crate::error::{Error, SharedError};
+use crate::error::SharedError;
 use crate::group::MembershipError;
 
 /// Why a name was not registered, or not given back.

@@ -1,7 +1,8 @@
 //! Names that stay when their registrar goes.
 
 use bytes::Bytes;
-use election_core::{NameOwner, NomineeId, SessionId};
+use election_core::group::NameOwner;
+use election_core::{NomineeId, SessionId};
 use zk_jute::Version;
 
 use super::error::RegisterError;
@@ -33,7 +34,7 @@ impl PersistentName {
     }
 
     /// Returns the id of the registration, with which another process can give it back:
-    /// [`Names::persistent`](crate::Names::persistent).
+    /// [`Names::persistent`](crate::names::Names::persistent).
     pub const fn id(&self) -> NomineeId {
         self.id
     }

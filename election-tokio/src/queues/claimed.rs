@@ -2,7 +2,7 @@
 
 use core::future::poll_fn;
 
-use election_core::TakerEnd;
+use election_core::queue::TakerEnd;
 
 use super::error::ClaimLost;
 use super::item::QueueItem;

@@ -2,14 +2,15 @@
 
 use core::fmt;
 
-use election_core::{PriorityError, TakerFailure};
+use election_core::queue::{PriorityError, TakerFailure};
 use zk_jute::ErrorCode;
 use zk_session::SessionEnd;
 
 use super::item::QueueItem;
+use crate::Error;
 use crate::acl::AclError;
 use crate::client::TransactionError;
-use crate::error::{Error, SharedError};
+use crate::error::SharedError;
 use crate::path::PathError;
 
 /// Why an item was not put, or may not have been.

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use election_core::{Event, Hold, Output, Phase, Recipe, Taker, TakerNotice, Ticket, Znode};
+use election_core::queue::{Taker, TakerNotice};
+use election_core::{Event, Hold, Output, Phase, Recipe, Ticket, Znode};
 use election_session::{RecipeEnd, Step, View};
 
 use super::item::{Data, QueueItem};

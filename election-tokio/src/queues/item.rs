@@ -3,7 +3,7 @@
 use core::fmt;
 
 use bytes::Bytes;
-use election_core::{Item, ItemName};
+use election_core::queue::{Item, ItemName};
 
 /// An item of a queue.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -5,7 +5,7 @@ use core::task::{Context, Poll, Waker};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use election_core::ItemWindow;
+use election_core::queue::ItemWindow;
 
 use super::error::TakeError;
 use super::item::QueueItem;

@@ -1,16 +1,16 @@
 //! Queues with priorities for their items.
 
 use bytes::Bytes;
-use election_core::{ItemName, QueueFormat};
+use election_core::queue::{ItemName, QueueFormat};
 use tokio::time::Instant;
 
 use super::claimed::Claimed;
 use super::error::{PutError, TakeError};
 use super::item::QueueItem;
 use super::queue::Queue;
+use crate::Error;
 use crate::acl::Acls;
 use crate::client::{Client, CreateMode};
-use crate::error::Error;
 
 /// A queue at a path with priorities; made by [`Client::priority_queue`]. Items with the lowest
 /// number are taken first, and items of one priority in the order in which they were put.

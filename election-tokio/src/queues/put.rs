@@ -1,7 +1,7 @@
 //! Putting items.
 
 use bytes::Bytes;
-use election_core::ItemName;
+use election_core::queue::ItemName;
 use zk_jute::{ErrorCode, Version};
 
 use super::error::PutError;

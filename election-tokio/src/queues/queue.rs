@@ -6,9 +6,10 @@ use core::task::Poll;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use election_core::{
-    ElectionNode, NodeKind, NomineeId, Purpose, QueueFormat, SiblingQueue, TakerEnd, TakerFailure,
-    TakerOptions, WhenEmpty,
+use election_core::NomineeId;
+use election_core::election::{ElectionNode, NodeKind};
+use election_core::queue::{
+    Purpose, QueueFormat, SiblingQueue, TakerEnd, TakerFailure, TakerOptions, WhenEmpty,
 };
 use election_session::AclList;
 use tokio::time::{Instant, timeout_at};
@@ -20,9 +21,9 @@ use super::item::QueueItem;
 use super::kept::Kept;
 use super::slot::Said;
 use super::taking::Taking;
+use crate::Error;
 use crate::acl::Acls;
 use crate::client::Client;
-use crate::error::Error;
 use crate::site::{random, site};
 use crate::telemetry::recipe_metrics::TakeMeter;
 use crate::telemetry::{Asked, OperationSpan};

@@ -4,7 +4,7 @@ use core::task::{Context, Poll, Waker};
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use election_core::TakerEnd;
+use election_core::queue::TakerEnd;
 use zk_session::SessionEnd;
 
 use super::error::TakeError;

@@ -3,7 +3,8 @@
 use core::task::{Context, Poll, Waker};
 use std::sync::Arc;
 
-use election_core::{NomineeId, Taker, TakerOptions};
+use election_core::NomineeId;
+use election_core::queue::{Taker, TakerOptions};
 use election_session::{RecipeKey, Site};
 
 use super::face::{Claimant, TakerFace, Verdict};

@@ -3,7 +3,8 @@
 use core::future::ready;
 use std::io;
 
-use zk_session::{DigestMd5, Secret, ServerAddress, ServerProof};
+use zk_session::sasl::{DigestMd5, ServerProof};
+use zk_session::{Secret, ServerAddress};
 
 use super::{SaslError, SaslMechanism, SaslStep, SaslStepping};
 

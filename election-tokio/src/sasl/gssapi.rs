@@ -7,7 +7,8 @@ use libgssapi::error::Error;
 use libgssapi::name::Name;
 use libgssapi::oid::{GSS_MECH_KRB5, GSS_NT_HOSTBASED_SERVICE, GSS_NT_KRB5_PRINCIPAL, Oid};
 use tracing::debug;
-use zk_session::{SaslFailure, Secret, ServerAddress};
+use zk_session::sasl::SaslFailure;
+use zk_session::{Secret, ServerAddress};
 
 use super::{SaslError, SaslMechanism, SaslStep, SaslStepping};
 

@@ -4,7 +4,10 @@ use core::future::Future;
 use core::time::Duration;
 use std::sync::Arc;
 
-use election_core::{CandidateName, Departure, Semaphore, Token};
+use election_core::Token;
+use election_core::election::Departure;
+use election_core::name::CandidateName;
+use election_core::semaphore::Semaphore;
 use election_session::Site;
 use tokio::time::Instant;
 
@@ -21,7 +24,7 @@ use crate::lock::{Acquisition, LockLost, ReleaseError};
 ///   [`Permit::transaction`].
 /// - No more holders *believe* that they hold a permit than there are permits, as long as the
 ///   speeds of clocks differ by less than the lease margin, under all failures that the
-///   [grade](crate::LeaseGrade) of the lease covers: by default, all failures of the ensemble and
+///   [grade](crate::lease::LeaseGrade) of the lease covers: by default, all failures of the ensemble and
 ///   its network.
 ///
 /// Dropping it releases the permit in the background: the next contender gets it once the znode is

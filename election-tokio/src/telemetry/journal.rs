@@ -4,13 +4,16 @@
 use core::time::Duration;
 use std::sync::Arc;
 
-use election_core::{CandidateName, Cause, NomineeId, Notice, Token};
+use election_core::election::{Cause, Notice};
+use election_core::name::CandidateName;
+use election_core::{NomineeId, Token};
 use election_session::{LostReason, RequestKind, Site};
 use tracing::field::display;
 use tracing::{Span, debug, info, warn};
 use zk_jute::records::EventType;
 use zk_jute::{ErrorCode, SessionId, Zxid};
-use zk_session::{LeaseOutlook, SessionEnd};
+use zk_session::SessionEnd;
+use zk_session::lease::LeaseOutlook;
 
 use super::election_metrics::{self, ElectionLabel};
 use super::figure::ElectionFigure;

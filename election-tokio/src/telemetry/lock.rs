@@ -3,10 +3,12 @@
 use core::time::Duration;
 use std::sync::Arc;
 
-use election_core::{CandidateName, LockEnd, LockNotice, NomineeId, Token};
+use election_core::lock::{LockEnd, LockNotice};
+use election_core::name::CandidateName;
+use election_core::{NomineeId, Token};
 use election_session::Site;
 use tracing::{debug, info, warn};
-use zk_session::LeaseOutlook;
+use zk_session::lease::LeaseOutlook;
 
 use super::{LOCK, LOCK_BLOCKED, metrics};
 use crate::lock::LockLost;

@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use election_core::GaveUp;
+use election_core::lock::GaveUp;
 use metrics::{Unit, counter, gauge, histogram};
 use tokio::time::Instant;
 use zk_jute::records::EventType;

@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use election_core::GaveUp;
+use election_core::lock::GaveUp;
 use zk_jute::records::EventType;
 use zk_jute::{Frames, OpCode};
 

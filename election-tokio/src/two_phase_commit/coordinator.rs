@@ -2,7 +2,8 @@
 
 use core::fmt;
 
-use election_core::{CommitEnd, CommitTask, Decision, NomineeId};
+use election_core::NomineeId;
+use election_core::commit::{CommitEnd, CommitTask, Decision};
 
 use super::error::CommitError;
 use super::place::Place;

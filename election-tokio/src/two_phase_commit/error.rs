@@ -2,18 +2,20 @@
 
 use core::fmt;
 
-use election_core::{CommitFailure, CommitState, InvalidSites, NomineeId, SiteNameError};
+use election_core::NomineeId;
+use election_core::commit::{CommitFailure, CommitState, InvalidSites, SiteNameError};
 use zk_jute::ErrorCode;
 use zk_session::SessionEnd;
 
+use crate::Error;
 use crate::acl::AclError;
-use crate::error::{Error, SharedError};
+use crate::error::SharedError;
 use crate::path::PathError;
 
 /// Why an operation of a two-phase commit failed, or may have failed.
 ///
 /// None of these is a decision. A site that has voted to commit must not abort because of one: it
-/// asks again, until it gets a [`Decision`](crate::Decision).
+/// asks again, until it gets a [`Decision`](crate::commit::Decision).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CommitError {

@@ -3,7 +3,8 @@
 use core::fmt;
 
 use bytes::Bytes;
-use election_core::{CommitEnd, CommitSiteNotice, CommitTask, Decision, NomineeId, SiteName};
+use election_core::NomineeId;
+use election_core::commit::{CommitEnd, CommitSiteNotice, CommitTask, Decision, SiteName};
 
 use super::error::CommitError;
 use super::place::Place;
@@ -14,7 +15,7 @@ use crate::recipe::Standing;
 /// sessions.
 ///
 /// Dropping it makes the site absent: if the site has not voted, the transaction may be aborted for
-/// that. A site that has voted to commit stays bound, and [joins](crate::TwoPhaseCommit::join)
+/// that. A site that has voted to commit stays bound, and [joins](crate::commit::TwoPhaseCommit::join)
 /// again by its name to learn the decision.
 #[must_use = "a participant that is dropped is gone"]
 pub struct CommitParticipant {

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use election_core::{
-    BeginEnd, CommitEnd, CommitSiteNotice, CommitTask, Decision, NomineeId, SiteName,
-    TwoPhaseBegin, TwoPhaseCommit,
+use election_core::NomineeId;
+use election_core::commit::{
+    BeginEnd, CommitEnd, CommitSiteNotice, CommitTask, Decision, SiteName, TwoPhaseBegin,
+    TwoPhaseCommit,
 };
 use election_session::{RecipeEnd, Site};
 use zk_session::SessionEnd;

@@ -3,7 +3,8 @@
 use core::fmt;
 use std::collections::BTreeMap;
 
-use election_core::{CommitChild, CommitState, NomineeId, SiteState};
+use election_core::NomineeId;
+use election_core::commit::{CommitChild, CommitState, SiteState};
 use zk_jute::records::Stat;
 
 use super::error::{CommitError, named};

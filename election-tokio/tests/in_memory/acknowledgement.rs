@@ -1,6 +1,7 @@
 //! A leader that tells others that it has taken over.
 
-use election_tokio::{Client, Leadership, Nomination};
+use election_tokio::Client;
+use election_tokio::election::{Leadership, Nomination};
 use zk_jute::records::CreateMode as WireMode;
 
 use crate::server::{Server, settle};

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Wake;
 
-use election_tokio::{Client, CreateMode, ErrorKind, Limits, OnExpiry, Version, WhileDisconnected};
+use election_tokio::session::{Limits, OnExpiry, WhileDisconnected};
+use election_tokio::{Client, CreateMode, ErrorKind, Version};
 use tokio::task::JoinSet;
 
 use crate::server::{Server, settle, wait};

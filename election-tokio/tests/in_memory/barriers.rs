@@ -2,9 +2,10 @@
 
 use core::time::Duration;
 
-use election_tokio::{
-    Acls, Barrier, BarrierError, BarrierFailure, Client, CreateMode, ErrorCode, SessionEnd, Version,
-};
+use election_tokio::acl::Acls;
+use election_tokio::barrier::{Barrier, BarrierError, BarrierFailure};
+use election_tokio::session::SessionEnd;
+use election_tokio::{Client, CreateMode, ErrorCode, Version};
 use tokio::time::timeout;
 use zk_jute::OpCode;
 

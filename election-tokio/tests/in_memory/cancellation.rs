@@ -7,9 +7,9 @@ use core::task::{Context, Poll};
 use core::time::Duration;
 use std::io;
 
-use election_tokio::{
-    Acls, Client, ConnectError, CreateMode, Error, Version, error::ConnectionEnd,
-};
+use election_tokio::acl::Acls;
+use election_tokio::error::ConnectionEnd;
+use election_tokio::{Client, ConnectError, CreateMode, Error, Version};
 use zk_jute::OpCode;
 
 use crate::server::{IDLE, Server, settle, wait};

@@ -6,10 +6,13 @@ mod dropped;
 use core::fmt::Debug;
 use core::time::Duration;
 
-use election_tokio::{
-    Acls, Client, CommitCoordinator, CommitError, CommitFailure, CommitParticipant, CommitState,
-    CreateMode, Decision, InvalidSites, SessionEnd, SiteState, TwoPhaseCommit, Version,
+use election_tokio::acl::Acls;
+use election_tokio::commit::{
+    CommitCoordinator, CommitError, CommitFailure, CommitParticipant, CommitState, Decision,
+    InvalidSites, SiteState, TwoPhaseCommit,
 };
+use election_tokio::session::SessionEnd;
+use election_tokio::{Client, CreateMode, Version};
 use tokio::time::timeout;
 
 use crate::server::{Server, settle, wait};

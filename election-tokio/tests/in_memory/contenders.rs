@@ -1,8 +1,7 @@
 //! Which clients contend for a lock, as others see it, and contenders that an operator removes.
 
-use election_tokio::{
-    Access, Client, Contender, CreateMode, Lock, LockLost, Removal, SessionId, Turn, Version,
-};
+use election_tokio::lock::{Access, Contender, Lock, LockLost, Removal, Turn};
+use election_tokio::{Client, CreateMode, SessionId, Version};
 use tokio::time::timeout;
 
 use crate::cancellation::{at_every_await_point, run_until};

@@ -3,7 +3,9 @@
 
 use core::time::Duration;
 
-use election_tokio::{Client, LeaseGrade, Nomination, Role};
+use election_tokio::Client;
+use election_tokio::election::{Nomination, Role};
+use election_tokio::lease::LeaseGrade;
 
 use crate::server::Server;
 use crate::state::Traffic;

@@ -1,8 +1,9 @@
 //! A number that clients share.
 
-use election_tokio::{
-    CompareAndSet, Counter, CounterError, CounterFailure, CounterFormat, CreateMode, Version,
+use election_tokio::counter::{
+    CompareAndSet, Counter, CounterError, CounterFailure, CounterFormat,
 };
+use election_tokio::{CreateMode, Version};
 use zk_jute::OpCode;
 
 use crate::cancellation::{at_every_await_point, run_until};

@@ -2,10 +2,12 @@
 
 use core::time::Duration;
 
-use election_tokio::{
-    Acls, BarrierError, BarrierLost, Client, CreateMode, DoubleBarrier, EnterError, Entered,
-    LeaveError, SessionEnd, Version, WhenUnderWay,
+use election_tokio::acl::Acls;
+use election_tokio::barrier::{
+    BarrierError, BarrierLost, DoubleBarrier, EnterError, Entered, LeaveError, WhenUnderWay,
 };
+use election_tokio::session::SessionEnd;
+use election_tokio::{Client, CreateMode, Version};
 use tokio::time::{Instant, timeout};
 use zk_jute::OpCode;
 

@@ -2,10 +2,12 @@
 
 use core::time::Duration;
 
-use election_tokio::{
-    Access, Client, CreateMode, Departure, DowngradeRefused, ErrorCode, Format, LockFailure,
-    LockGuard, LockLost, NotDowngraded, TransactionError, Version,
+use election_tokio::election::Departure;
+use election_tokio::format::Format;
+use election_tokio::lock::{
+    Access, DowngradeRefused, LockFailure, LockGuard, LockLost, NotDowngraded,
 };
+use election_tokio::{Client, CreateMode, ErrorCode, TransactionError, Version};
 use tokio::time::timeout;
 use zk_jute::OpCode;
 

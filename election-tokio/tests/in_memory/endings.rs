@@ -5,10 +5,13 @@ use core::pin::Pin;
 use core::task::Poll;
 use core::time::Duration;
 
-use election_tokio::{
-    Acls, CreateMode, Departure, ElectionNode, EndError, EndReason, Format, LostReason, NodeKind,
-    OnLoss, Reopening, Role, StepDownRequest, Version,
+use election_tokio::acl::Acls;
+use election_tokio::election::{
+    Departure, ElectionNode, EndError, EndReason, LostReason, NodeKind, OnLoss, Reopening, Role,
+    StepDownRequest,
 };
+use election_tokio::format::Format;
+use election_tokio::{CreateMode, Version};
 use tokio::time::timeout;
 use zk_jute::OpCode;
 

@@ -4,10 +4,12 @@ use core::pin::pin;
 use core::task::{Context, Waker};
 use core::time::Duration;
 
-use election_tokio::{
-    Client, CreateMode, Departure, ElectionError, EndReason, Format, IfGone, LockError, LostReason,
-    OpCode, Role, TransactionError, Version,
-};
+use election_tokio::election::{Departure, ElectionError, EndReason, LostReason, Role};
+use election_tokio::error::OpCode;
+use election_tokio::format::Format;
+use election_tokio::lock::LockError;
+use election_tokio::session::IfGone;
+use election_tokio::{Client, CreateMode, TransactionError, Version};
 use tokio::time::sleep;
 use zk_jute::records::CreateMode as WireMode;
 

@@ -3,9 +3,10 @@
 use core::pin::pin;
 use core::task::{Context, Poll, Waker};
 
-use election_tokio::{
-    Client, CreateMode, ErrorKind, LeaseGrade, Limits, OnLoss, TransactionError, WhileDisconnected,
-};
+use election_tokio::election::OnLoss;
+use election_tokio::lease::LeaseGrade;
+use election_tokio::session::{Limits, WhileDisconnected};
+use election_tokio::{Client, CreateMode, ErrorKind, TransactionError};
 use zk_jute::OpCode;
 use zk_jute::records::CreateMode as WireMode;
 

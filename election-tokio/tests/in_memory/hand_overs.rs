@@ -2,10 +2,12 @@
 
 use core::time::Duration;
 
-use election_tokio::{
-    CancelReason, Cancelled, Client, Format, HandOver, HandOverError, Leadership, LostReason,
-    Nomination, TermEnd, Token, WhenAsked,
+use election_tokio::election::{
+    CancelReason, Cancelled, HandOver, HandOverError, Leadership, LostReason, Nomination, TermEnd,
+    WhenAsked,
 };
+use election_tokio::format::Format;
+use election_tokio::{Client, Token};
 
 use tokio::time::Instant;
 

@@ -5,10 +5,9 @@ use core::pin::pin;
 use core::task::{Context, Waker};
 use core::time::Duration;
 
-use election_tokio::{
-    ConnectError, ConnectionState, CreateMode, ErrorCode, ErrorKind, Expiry, IfGone, LeaseGrade,
-    OnExpiry, SessionEnd,
-};
+use election_tokio::lease::LeaseGrade;
+use election_tokio::session::{Expiry, IfGone, OnExpiry, SessionEnd};
+use election_tokio::{ConnectError, ConnectionState, CreateMode, ErrorCode, ErrorKind};
 use tokio::time::timeout;
 use zk_jute::OpCode;
 

@@ -6,10 +6,9 @@ use core::pin::pin;
 use core::task::Poll;
 use core::time::Duration;
 
-use election_tokio::{
-    Client, ErrorCode, HeartbeatPace, KeepReady, LeaseGrade, LeaseOutlook, LostReason, Nomination,
-    OnLoss, Role, TransactionError, Version,
-};
+use election_tokio::election::{LostReason, Nomination, OnLoss, Role};
+use election_tokio::lease::{HeartbeatPace, KeepReady, LeaseGrade, LeaseOutlook};
+use election_tokio::{Client, ErrorCode, TransactionError, Version};
 use zk_jute::OpCode;
 
 use crate::lies::Lie;

@@ -6,10 +6,9 @@
 
 use core::time::Duration;
 
-use election_tokio::{
-    Client, ConnectError, ConnectionState, Leadership, LeaseGrade, LeaseMargin, LeaseOutlook,
-    Nomination, OnLoss, Role, Version,
-};
+use election_tokio::election::{Leadership, Nomination, OnLoss, Role};
+use election_tokio::lease::{LeaseGrade, LeaseMargin, LeaseOutlook};
+use election_tokio::{Client, ConnectError, ConnectionState, Version};
 
 use crate::server::{Server, wait};
 

@@ -2,7 +2,8 @@
 
 use core::time::Duration;
 
-use election_tokio::{Client, Nomination, Role};
+use election_tokio::Client;
+use election_tokio::election::{Nomination, Role};
 use zk_jute::OpCode;
 
 use crate::server::{Server, settle, wait};

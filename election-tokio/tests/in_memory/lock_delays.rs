@@ -3,9 +3,9 @@
 use core::future::pending;
 use core::time::Duration;
 
-use election_tokio::{
-    Client, Election, IfGone, Leadership, LostReason, Nomination, Role, RunOptions, Version,
-};
+use election_tokio::election::{Election, Leadership, LostReason, Nomination, Role, RunOptions};
+use election_tokio::session::IfGone;
+use election_tokio::{Client, Version};
 use tokio::time::Instant;
 
 use crate::cancellation::{DropAfter, at_every_await_point, run_until};

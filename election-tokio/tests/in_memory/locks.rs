@@ -3,10 +3,13 @@
 use core::future::{pending, ready};
 use core::time::Duration;
 
-use election_tokio::{
-    Client, CreateMode, Departure, ElectionNode, Format, Lock, LockError, LockFailure,
-    LockFormatError, LockGuard, LockLost, ReleaseError, SessionEnd, TransactionError, Version,
+use election_tokio::election::{Departure, ElectionNode};
+use election_tokio::format::Format;
+use election_tokio::lock::{
+    Lock, LockError, LockFailure, LockFormatError, LockGuard, LockLost, ReleaseError,
 };
+use election_tokio::session::SessionEnd;
+use election_tokio::{Client, CreateMode, TransactionError, Version};
 use tokio::time::{Instant, timeout};
 use zk_jute::OpCode;
 

@@ -2,7 +2,9 @@
 
 use core::time::Duration;
 
-use election_tokio::{Client, ErrorCode, LeaseGrade, Nomination, Role};
+use election_tokio::election::{Nomination, Role};
+use election_tokio::lease::LeaseGrade;
+use election_tokio::{Client, ErrorCode};
 use tokio::time::timeout;
 use zk_jute::OpCode;
 

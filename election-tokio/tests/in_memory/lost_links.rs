@@ -4,9 +4,12 @@ use core::fmt::Debug;
 use core::num::NonZeroU32;
 use core::time::Duration;
 
-use election_tokio::{
-    Client, CommitError, CounterError, Follow, Format, Observation, PriorityQueue, Queue,
-};
+use election_tokio::Client;
+use election_tokio::commit::CommitError;
+use election_tokio::counter::CounterError;
+use election_tokio::election::{Follow, Observation};
+use election_tokio::format::Format;
+use election_tokio::queue::{PriorityQueue, Queue};
 use tokio::time::timeout;
 use zk_jute::OpCode;
 

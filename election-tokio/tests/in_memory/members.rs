@@ -2,10 +2,10 @@
 //! every await point, and what they cost.
 
 use bytes::Bytes;
-use election_tokio::{
-    Client, ConfigError, ConfigSet, Configured, CreateIfMissing, CreateMode, GroupView, GroupWatch,
-    MemberData, MembershipState, RegisterError, Version,
-};
+use election_tokio::config::{ConfigError, ConfigSet, Configured, CreateIfMissing};
+use election_tokio::group::{GroupView, GroupWatch, MemberData, MembershipState};
+use election_tokio::names::RegisterError;
+use election_tokio::{Client, CreateMode, Version};
 use zk_jute::OpCode;
 
 use crate::cancellation::{at_every_await_point, run_until};

@@ -3,7 +3,9 @@
 use core::pin::Pin;
 use core::time::Duration;
 
-use election_tokio::{Access, Client, CreateMode, Format, Lock, LockError, LockGuard};
+use election_tokio::format::Format;
+use election_tokio::lock::{Access, Lock, LockError, LockGuard};
+use election_tokio::{Client, CreateMode};
 use tokio::time::timeout;
 
 use crate::server::{Server, settle, wait};

@@ -3,7 +3,8 @@
 use core::cell::Cell;
 use core::time::Duration;
 
-use election_tokio::{Client, CreateMode, Departure, Election, EndReason, Role};
+use election_tokio::election::{Departure, Election, EndReason, Role};
+use election_tokio::{Client, CreateMode};
 use zk_jute::OpCode;
 
 use crate::cancellation::{DropAfter, at_every_await_point, run_until};

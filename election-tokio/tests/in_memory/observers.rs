@@ -1,9 +1,9 @@
 //! Observers of an election, and third parties that ask whether a token leads.
 
-use election_tokio::{
-    Acknowledgement, Client, CreateMode, Follow, ForeignZnode, Leadership, Nomination, Observation,
-    Observer, Token, Verdict, Version,
+use election_tokio::election::{
+    Acknowledgement, Follow, ForeignZnode, Leadership, Nomination, Observation, Observer, Verdict,
 };
+use election_tokio::{Client, CreateMode, Token, Version};
 use zk_jute::OpCode;
 
 use crate::cancellation::{DropAfter, at_every_await_point, run_until};
@@ -49,9 +49,9 @@ async fn an_observer_sees_who_leads_and_what_it_says() {
     other.delete(&path, Version::ANY).await.unwrap();
     let token = follower
         .updates()
-        .wait_for(|it| matches!(it.role, election_tokio::Role::Leading { .. }))
+        .wait_for(|it| matches!(it.role, election_tokio::election::Role::Leading { .. }))
         .await;
-    let election_tokio::Role::Leading { token } = token.unwrap().role else { panic!() };
+    let election_tokio::election::Role::Leading { token } = token.unwrap().role else { panic!() };
     let Observation::Led(next) = sees(&mut observer, token).await else { panic!() };
     assert_eq!(next.acknowledgement, Acknowledgement::Awaited);
     assert!(next.since > seen.since);

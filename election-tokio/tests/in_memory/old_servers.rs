@@ -2,9 +2,9 @@
 
 use core::time::Duration;
 
-use election_tokio::{
-    Client, ConnectionState, CreateMode, Error, ErrorCode, ErrorKind, OpCode, ServerVersion, Ttl,
-};
+use election_tokio::ensemble::ServerVersion;
+use election_tokio::error::OpCode;
+use election_tokio::{Client, ConnectionState, CreateMode, Error, ErrorCode, ErrorKind, Ttl};
 
 use crate::lies::Lie;
 use crate::server::{Server, wait};
@@ -67,7 +67,7 @@ async fn servers_that_do_not_know_create2_are_asked_to_create() {
     }
     let error = client.create("/a", "", CreateMode::Persistent).await.unwrap_err();
     assert_eq!((error.operation(), error.code()), (OpCode::CREATE, Some(ErrorCode::NODE_EXISTS)));
-    let acls = election_tokio::Acls::open();
+    let acls = election_tokio::acl::Acls::open();
     let created = client.create_with_parents("/x/y/z", "", CreateMode::Persistent, &acls).await;
     assert_eq!(created.unwrap().path, "/x/y/z");
     assert_eq!(server.requests(OpCode::CREATE2), 1);
@@ -81,7 +81,7 @@ async fn a_znode_that_is_deleted_before_its_metadata_are_read_is_created_once() 
     let client = server.client().await;
     server.lie_about(OpCode::CREATE2, Lie::TooNew);
     client.create("/a", "", CreateMode::Persistent).await.unwrap();
-    let acls = election_tokio::Acls::open();
+    let acls = election_tokio::acl::Acls::open();
     let before = server.requests(OpCode::CREATE);
     // To the look at the connection, and to that at the znode.
     server.lie_about(OpCode::EXISTS, Lie::Code(ErrorCode::NO_NODE));

@@ -2,12 +2,13 @@
 
 use core::time::Duration;
 
-use election_tokio::error::{ErrorKind, PathError};
-use election_tokio::{
-    Acknowledgement, Client, CreateMode, ElectionError, EndError, ErrorCode, Follow, Leadership,
-    LostReason, Nomination, Observation, Removal, StepDownRequest, StepDownRequestError, Token,
-    TransactionError, Version,
+use election_tokio::election::{
+    Acknowledgement, ElectionError, EndError, Follow, Leadership, LostReason, Nomination,
+    Observation, StepDownRequest, StepDownRequestError,
 };
+use election_tokio::error::PathError;
+use election_tokio::lock::Removal;
+use election_tokio::{Client, CreateMode, ErrorCode, ErrorKind, Token, TransactionError, Version};
 use zk_jute::OpCode;
 
 use crate::cancellation::{at_every_await_point, run_until};

@@ -3,8 +3,11 @@
 
 use core::time::Duration;
 
+use election_tokio::election::{Nomination, Role};
+use election_tokio::ensemble::ServerFamily;
+use election_tokio::lease::{LeaseGrade, LeaseOutlook};
 use election_tokio::watch::WatchMode;
-use election_tokio::{Client, ErrorKind, LeaseGrade, LeaseOutlook, Nomination, Role, ServerFamily};
+use election_tokio::{Client, ErrorKind};
 use zk_embedded::Profile;
 use zk_jute::OpCode;
 

@@ -2,9 +2,8 @@
 
 use core::time::Duration;
 
-use election_tokio::{
-    ClaimLost, Client, CreateMode, Queue, QueueFormat, QueueItem, TakeError, Version,
-};
+use election_tokio::queue::{ClaimLost, Queue, QueueFormat, QueueItem, TakeError};
+use election_tokio::{Client, CreateMode, Version};
 use tokio::time::{Instant, timeout};
 use zk_jute::OpCode;
 

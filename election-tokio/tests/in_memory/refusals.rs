@@ -3,9 +3,8 @@
 
 use core::time::Duration;
 
-use election_tokio::{
-    Client, ErrorCode, Leadership, LostReason, Nomination, OnLoss, Role, Version,
-};
+use election_tokio::election::{Leadership, LostReason, Nomination, OnLoss, Role};
+use election_tokio::{Client, ErrorCode, Version};
 use tokio::time::timeout;
 use zk_jute::OpCode;
 

@@ -2,10 +2,12 @@
 
 use core::time::Duration;
 
-use election_tokio::{
-    Client, Contender, CreateMode, Departure, Format, Lock, LockGuard, LockLost, RevokeError,
-    RevokeRequest, Revoked, Turn, Version,
+use election_tokio::election::Departure;
+use election_tokio::format::Format;
+use election_tokio::lock::{
+    Contender, Lock, LockGuard, LockLost, RevokeError, RevokeRequest, Revoked, Turn,
 };
+use election_tokio::{Client, CreateMode, Version};
 use tokio::time::{Instant, timeout};
 
 use crate::cancellation::{at_every_await_point, run_until};

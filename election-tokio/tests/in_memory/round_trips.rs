@@ -2,7 +2,9 @@
 
 use core::time::Duration;
 
-use election_tokio::{Client, CreateMode, Departure, HeartbeatPace, KeepReady, LeaseGrade};
+use election_tokio::election::Departure;
+use election_tokio::lease::{HeartbeatPace, KeepReady, LeaseGrade};
+use election_tokio::{Client, CreateMode};
 use tokio::time::Instant;
 
 use crate::server::Server;

@@ -4,7 +4,7 @@ use core::future::pending;
 use core::time::Duration;
 use std::sync::{Arc, Mutex};
 
-use election_tokio::{
+use election_tokio::election::{
     CancelReason, Cancelled, EndReason, Leadership, LostReason, OnLoss, OnStepDownRequest,
     Resignation, RunEnd, RunOptions, StepDownRequest, TermEnd, WhileSuspended, WorkEnd,
 };

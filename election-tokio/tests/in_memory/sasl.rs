@@ -6,11 +6,11 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use election_tokio::{
-    ConnectError, ConnectionState, OpCode, SessionEnd,
-    sasl::{SaslError, SaslFailure, SaslMechanism, SaslStep, SaslStepping, Secret},
-    source::ServerAddress,
-};
+use election_tokio::error::OpCode;
+use election_tokio::sasl::{SaslError, SaslFailure, SaslMechanism, SaslStep, SaslStepping, Secret};
+use election_tokio::session::SessionEnd;
+use election_tokio::source::ServerAddress;
+use election_tokio::{ConnectError, ConnectionState};
 use tokio::time::{Instant, sleep};
 
 use crate::lies::Lie;

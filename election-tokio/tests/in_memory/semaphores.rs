@@ -4,10 +4,11 @@ use core::future::{pending, ready};
 use core::num::NonZeroU32;
 use core::time::Duration;
 
-use election_tokio::{
-    Client, CreateMode, Departure, ElectionNode, LockError, LockFailure, LockLost, NodeKind,
-    Permit, ReleaseError, Semaphore, SessionEnd, TransactionError, Version,
-};
+use election_tokio::election::{Departure, ElectionNode, NodeKind};
+use election_tokio::lock::{LockError, LockFailure, LockLost, ReleaseError};
+use election_tokio::semaphore::{Permit, Semaphore};
+use election_tokio::session::SessionEnd;
+use election_tokio::{Client, CreateMode, TransactionError, Version};
 use tokio::time::{Instant, timeout};
 use zk_jute::OpCode;
 

@@ -9,7 +9,8 @@ use core::time::Duration;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock};
 
-use election_tokio::{Client, Nomination, OnLoss};
+use election_tokio::Client;
+use election_tokio::election::{Nomination, OnLoss};
 use tracing::{Event, Subscriber, span};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt as _};
 use tracing_subscriber::registry::LookupSpan;

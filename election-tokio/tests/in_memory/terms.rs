@@ -2,7 +2,8 @@
 
 use core::time::Duration;
 
-use election_tokio::{LostReason, OnLoss, Role, TransactionError};
+use election_tokio::TransactionError;
+use election_tokio::election::{LostReason, OnLoss, Role};
 
 use crate::cancellation::{DropAfter, at_every_await_point, run_until};
 use crate::server::{Server, settle, wait};

@@ -4,17 +4,20 @@ use core::future::Future;
 use core::time::Duration;
 
 use election_tokio::acl::{Access, AclError, Acls};
+use election_tokio::election::{
+    Candidate, Election, ElectionError, EndReason, Leadership, LostReason, Nomination, Status,
+    WithdrawError,
+};
 use election_tokio::ensemble::{EnsembleConfig, EnsembleMember, Reconfiguration};
 use election_tokio::error::SharedError;
 use election_tokio::sasl::{SaslError, SaslMechanism, Secret};
+use election_tokio::session::SessionTicket;
 use election_tokio::source::{ServerFile, ServerSource};
 use election_tokio::transport::{Connector, TcpConnector};
 use election_tokio::watch::{OneshotWatch, PersistentWatch, WatchMode};
 use election_tokio::{
-    Candidate, Children, Client, ClientBuilder, CloseError, ConnectError, ConnectionState,
-    CreateMode, Election, ElectionError, EndReason, Error, GuardedTransaction, Leadership,
-    LostReason, MultiRead, Nomination, SessionTicket, Status, Transaction, TransactionError,
-    Updates, Version, WithdrawError,
+    Children, Client, ClientBuilder, CloseError, ConnectError, ConnectionState, CreateMode, Error,
+    GuardedTransaction, MultiRead, Transaction, TransactionError, Updates, Version,
 };
 
 const fn crosses_threads<T: Send + Sync + 'static>() {}

@@ -2,10 +2,10 @@
 
 use core::future::Future;
 
-use election_tokio::{
-    Acls, Client, CreateMode, Created, Error, ErrorCode, ErrorKind, IfGone, Limits,
-    error::PathError,
-};
+use election_tokio::acl::Acls;
+use election_tokio::error::PathError;
+use election_tokio::session::{IfGone, Limits};
+use election_tokio::{Client, CreateMode, Created, Error, ErrorCode, ErrorKind};
 use zk_jute::OpCode;
 use zk_jute::records::CreateMode as WireMode;
 

@@ -8,7 +8,8 @@ use core::time::Duration;
 use std::sync::{Arc, Mutex, mpsc};
 use std::task::Wake;
 
-use election_tokio::{Client, Leadership, LostReason, Nomination, OnLoss, Role, Status, Updates};
+use election_tokio::election::{Leadership, LostReason, Nomination, OnLoss, Role, Status};
+use election_tokio::{Client, Updates};
 use futures_util::StreamExt as _;
 
 use crate::server::{Server, settle, wait};

@@ -2,7 +2,10 @@
 
 use core::time::Duration;
 
-use election_tokio::{Client, CreateMode, EndReason, LeaseGrade, NominationError, NomineeHealth};
+use election_tokio::election::{EndReason, NominationError};
+use election_tokio::health::NomineeHealth;
+use election_tokio::lease::LeaseGrade;
+use election_tokio::{Client, CreateMode};
 
 use crate::server::{Server, settle, wait};
 use crate::spans::Journal;

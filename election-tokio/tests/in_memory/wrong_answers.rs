@@ -2,10 +2,8 @@
 
 use core::time::Duration;
 
-use election_tokio::{
-    Backoff, ConnectionState, CreateMode, ErrorCode, ErrorKind, Expiry, OnExpiry, SessionEnd,
-    Version,
-};
+use election_tokio::session::{Backoff, Expiry, OnExpiry, SessionEnd};
+use election_tokio::{ConnectionState, CreateMode, ErrorCode, ErrorKind, Version};
 use zk_jute::OpCode;
 
 use crate::lies::Lie;

@@ -6,10 +6,9 @@ use core::error::Error;
 use core::future::Future;
 use core::time::Duration;
 
-use election_tokio::{
-    Client, ConnectionState, CreateMode, ErrorCode, Leadership, LostReason, Nomination, Role,
-    SessionId, Version, watch::EventType,
-};
+use election_tokio::election::{Leadership, LostReason, Nomination, Role};
+use election_tokio::watch::EventType;
+use election_tokio::{Client, ConnectionState, CreateMode, ErrorCode, SessionId, Version};
 use tokio::time::timeout;
 use zk_embedded::Server;
 

@@ -18,9 +18,9 @@ use zk_jute::records::{
     CreateMode, CreateRequest, DeleteRequest, GetChildrenRequest, SetDataRequest,
 };
 use zk_jute::{Vector, Version};
+use zk_session::lease::LeaseUpkeep;
 use zk_session::{
-    Config, ConnectionEnd, Event, Instant, LeaseUpkeep, Session, TransportCommand, WatchMode,
-    Watching,
+    Config, ConnectionEnd, Event, Instant, Session, TransportCommand, WatchMode, Watching,
 };
 
 use laws::Laws;

@@ -3,7 +3,8 @@
 use core::time::Duration;
 use std::sync::Arc;
 
-use election_core::{ElectionNode, NodeKind, Nominee, NomineeId, OnLoss, Policy};
+use election_core::NomineeId;
+use election_core::election::{ElectionNode, NodeKind, Nominee, OnLoss, Policy};
 use election_session::{RecipeKey, Site};
 use zk_fuzz::session::{mode, watching};
 use zk_fuzz::{Blob, Text};

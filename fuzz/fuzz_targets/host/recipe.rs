@@ -5,10 +5,12 @@ use core::time::Duration;
 use std::collections::BTreeMap;
 
 use arbitrary::Arbitrary;
+use election_core::election::{Nominee, Notice};
+use election_core::name::CandidateName;
 use election_core::{
-    CandidateName, Check, Command, Create, CreateMode, Delete, Event, ExpectedVersion, Failure,
-    Hold, Incarnation, Multi, NewZnode, Nominee, NomineeId, Notice, Op, Output, Part, Payload,
-    Phase, Recipe, Reply, Ticket, Token, Version, Watch, Write, Znode,
+    Check, Command, Create, CreateMode, Delete, Event, ExpectedVersion, Failure, Hold, Incarnation,
+    Multi, NewZnode, NomineeId, Op, Output, Part, Payload, Phase, Recipe, Reply, Ticket, Token,
+    Version, Watch, Write, Znode,
 };
 use zk_fuzz::Text;
 

@@ -6,7 +6,8 @@ use arbitrary::Arbitrary;
 use zk_fuzz::session::{Code, Options, Path, mode, servers};
 use zk_fuzz::{Blob, Text};
 use zk_jute::ErrorCode;
-use zk_session::{Config, ProbeAnswer, SaslFailure};
+use zk_session::sasl::SaslFailure;
+use zk_session::{Config, ProbeAnswer};
 
 use crate::world::{self, Answer, Happening, Read, Word};
 

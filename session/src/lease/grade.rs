@@ -25,7 +25,7 @@ use core::time::Duration;
 /// - No other process takes the session over: its id is no secret, and its password follows from
 ///   it.
 ///
-/// [`LeaseOutlook`](crate::LeaseOutlook) says how fast answers have to come so that the lease goes
+/// [`LeaseOutlook`](crate::lease::LeaseOutlook) says how fast answers have to come so that the lease goes
 /// on. If they come later the lease lapses, and nothing else breaks.
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]

@@ -24,14 +24,14 @@ pub enum LeaseOutlook {
         until: Instant,
     },
     /// Nothing is known to be wrong, but the proof is still to come. If the lease is kept
-    /// [ready](crate::LeaseUpkeep::Ready), it needs a round trip; after a reconnect, a twelfth of
+    /// [ready](crate::lease::LeaseUpkeep::Ready), it needs a round trip; after a reconnect, a twelfth of
     /// the timeout more if the lease had lapsed. Any other lease needs two heartbeats with a third
     /// of the timeout between them. No proof comes without a connection to a server that takes
     /// writes.
     AwaitsProof,
     /// Answers take too long. A lease would lapse before it could be proved anew, so it is not
     /// called secure until they come faster. A longer session timeout helps, and so do heartbeats
-    /// of pace [`Sixths`](crate::HeartbeatPace::Sixths), a smaller [`LeaseMargin`], or a nearer
+    /// of pace [`Sixths`](crate::lease::HeartbeatPace::Sixths), a smaller [`LeaseMargin`], or a nearer
     /// server.
     RoundTripTooLong {
         /// How long the last answers took: the longer of the last heartbeat and its confirmation;
@@ -41,7 +41,7 @@ pub enum LeaseOutlook {
         timeout: Duration,
         /// Round trips have to be shorter than this. It follows from the grade, the margin, the
         /// pace of heartbeats and the timeout. With a margin of a tenth it is a 30th part of the
-        /// timeout; of pace [`Sixths`](crate::HeartbeatPace::Sixths), a 15th; under
+        /// timeout; of pace [`Sixths`](crate::lease::HeartbeatPace::Sixths), a 15th; under
         /// [`LeaseGrade::Contact`], a bit less than a fifth.
         longest: Duration,
     },

@@ -1,7 +1,7 @@
 //! The pace of heartbeats.
 
 /// How often heartbeats are sent. The more often, the slower a server may answer without the lease
-/// lapsing: see [`LeaseOutlook::RoundTripTooLong`](crate::LeaseOutlook::RoundTripTooLong).
+/// lapsing: see [`LeaseOutlook::RoundTripTooLong`](crate::lease::LeaseOutlook::RoundTripTooLong).
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -1,8 +1,8 @@
 //! The upkeep of a lease: the requests that a session sends for it.
 
-/// The requests that a session sends for a lease of the grades [`Sync`](crate::LeaseGrade::Sync)
-/// and [`Quorum`](crate::LeaseGrade::Quorum). Pings keep a lease of the grade
-/// [`Contact`](crate::LeaseGrade::Contact), at any upkeep.
+/// The requests that a session sends for a lease of the grades [`Sync`](crate::lease::LeaseGrade::Sync)
+/// and [`Quorum`](crate::lease::LeaseGrade::Quorum). Pings keep a lease of the grade
+/// [`Contact`](crate::lease::LeaseGrade::Contact), at any upkeep.
 ///
 /// See [`Session::keep_lease`](crate::Session::keep_lease).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

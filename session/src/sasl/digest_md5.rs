@@ -31,13 +31,14 @@ const LONGEST_CHALLENGE: usize = 2048;
 /// [`respond`](DigestMd5::respond). Then [`verify`](ServerProof::verify) the second one.
 ///
 /// ```
-/// use zk_session::{DigestMd5, Secret};
+/// use zk_session::Secret;
+/// use zk_session::sasl::DigestMd5;
 ///
 /// let bob = DigestMd5::new("bob", Secret::new("bobsecret"));
 /// let challenge = br#"realm="zk-sasl-md5",nonce="xyz",charset=utf-8,algorithm=md5-sess"#;
 /// let (response, _proof) = bob.respond(challenge, [7; 16])?;
 /// assert!(response.expose().starts_with(br#"charset=utf-8,username="bob","#));
-/// # Ok::<(), zk_session::SaslFailure>(())
+/// # Ok::<(), zk_session::sasl::SaslFailure>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct DigestMd5 {

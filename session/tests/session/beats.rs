@@ -2,7 +2,8 @@
 
 use zk_jute::records::{CheckVersionRequest, MultiOp, MultiRequest, MultiResult};
 use zk_jute::{ErrorCode, OpCode, Version};
-use zk_session::{Config, LeaseGrade, LeaseUpkeep};
+use zk_session::Config;
+use zk_session::lease::{LeaseGrade, LeaseUpkeep};
 
 use crate::lab::{Lab, Sent};
 

@@ -2,9 +2,9 @@
 
 use zk_jute::records::{ConnectResponse, GetDataRequest};
 use zk_jute::{ErrorCode, SessionId, Xid};
+use zk_session::lease::LeaseGrade;
 use zk_session::{
-    ConnectionEnd, Event, Expiry, Failure, LeaseGrade, SessionEnd, SubmitError, TransportCommand,
-    Watching,
+    ConnectionEnd, Event, Expiry, Failure, SessionEnd, SubmitError, TransportCommand, Watching,
 };
 
 use crate::lab::{Lab, SESSION, TIMEOUT, after};

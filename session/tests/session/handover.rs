@@ -4,9 +4,9 @@ use core::time::Duration;
 
 use zk_jute::records::{ConnectResponse, GetDataRequest, MultiResult};
 use zk_jute::{ErrorCode, OpCode, Zxid};
+use zk_session::lease::{LeaseGrade, LeaseUpkeep};
 use zk_session::{
-    Config, Event, Expiry, Failure, LeaseGrade, LeaseUpkeep, Session, SessionEnd, SessionTicket,
-    TransportCommand, Watching,
+    Config, Event, Expiry, Failure, Session, SessionEnd, SessionTicket, TransportCommand, Watching,
 };
 
 use crate::lab::{LEASE, Lab, PASSWORD, SESSION, TIMEOUT};

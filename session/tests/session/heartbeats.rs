@@ -4,9 +4,8 @@ use core::time::Duration;
 
 use zk_jute::records::{CheckVersionRequest, GetDataRequest, MultiOp, MultiRequest, SyncRequest};
 use zk_jute::{Decode, ErrorCode, OpCode, Version};
-use zk_session::{
-    ConnectionEnd, Event, LeaseGrade, LeaseOutlook, LeaseUpkeep, ProtocolError, SubmitError,
-};
+use zk_session::lease::{LeaseGrade, LeaseOutlook, LeaseUpkeep};
+use zk_session::{ConnectionEnd, Event, ProtocolError, SubmitError};
 
 use crate::beats::*;
 use crate::lab::{LEASE, Lab, TIMEOUT, after};

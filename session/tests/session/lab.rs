@@ -11,8 +11,9 @@ use zk_jute::records::{
 use zk_jute::{
     Decode, Encode, ErrorCode, OpCode, ReplyHeader, RequestHeader, SessionId, Xid, Zxid, frame_len,
 };
+use zk_session::lease::LeaseGrade;
 use zk_session::{
-    Config, Event, Instant, LeaseGrade, ServerIndex, Session, TransportCommand, WatchId, Watching,
+    Config, Event, Instant, ServerIndex, Session, TransportCommand, WatchId, Watching,
 };
 
 use crate::world::automaton::Automaton;

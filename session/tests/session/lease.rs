@@ -2,7 +2,8 @@
 
 use zk_jute::records::{EventType, GetDataRequest};
 use zk_jute::{ErrorCode, OpCode, Xid};
-use zk_session::{Event, LeaseMargin, SessionEnd, WhileDisconnected};
+use zk_session::lease::LeaseMargin;
+use zk_session::{Event, SessionEnd, WhileDisconnected};
 
 use crate::lab::{LEASE, Lab, after};
 

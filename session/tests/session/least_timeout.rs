@@ -2,7 +2,8 @@
 
 use core::time::Duration;
 
-use zk_session::{Config, Event, LeaseGrade, ReadOnlyServers};
+use zk_session::lease::LeaseGrade;
+use zk_session::{Config, Event, ReadOnlyServers};
 
 use crate::beats::*;
 use crate::lab::{LEASE, Lab, SESSION, TIMEOUT, after};

@@ -6,9 +6,9 @@ use core::time::Duration;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use zk_jute::ErrorCode;
-use zk_session::{
-    Config, LeaseGrade, ProbeAnswer, Sasl, SaslFailure, WatchMode, WhileDisconnected,
-};
+use zk_session::lease::LeaseGrade;
+use zk_session::sasl::{Sasl, SaslFailure};
+use zk_session::{Config, ProbeAnswer, WatchMode, WhileDisconnected};
 
 use crate::world::{Answer, Ask, Ending, Happening, Journal, Read, Receive, Word, run};
 

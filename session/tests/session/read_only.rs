@@ -4,9 +4,10 @@ use core::time::Duration;
 
 use zk_jute::records::{EventType, GetDataRequest, SetWatches};
 use zk_jute::{Decode, ErrorCode, OpCode, SessionId, Zxid};
+use zk_session::lease::{LeaseGrade, LeaseUpkeep};
 use zk_session::{
-    ConnectionEnd, Event, Failure, LeaseGrade, LeaseUpkeep, ProbeAnswer, ReadOnlyServers,
-    ServerIndex, TransportCommand, Watching,
+    ConnectionEnd, Event, Failure, ProbeAnswer, ReadOnlyServers, ServerIndex, TransportCommand,
+    Watching,
 };
 
 use crate::lab::{Lab, SESSION};

@@ -4,7 +4,8 @@ use core::time::Duration;
 
 use zk_jute::records::{CheckVersionRequest, MultiOp, MultiRequest, MultiResult, SyncRequest};
 use zk_jute::{Decode, ErrorCode, OpCode, Version};
-use zk_session::{Event, HeartbeatPace, LeaseOutlook, LeaseUpkeep};
+use zk_session::Event;
+use zk_session::lease::{HeartbeatPace, LeaseOutlook, LeaseUpkeep};
 
 use crate::beats::*;
 use crate::lab::{LEASE, Lab, TIMEOUT, after};

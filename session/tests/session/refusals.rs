@@ -2,7 +2,8 @@
 
 use zk_jute::records::{MultiRequest, MultiResult};
 use zk_jute::{Decode, ErrorCode};
-use zk_session::{ConnectionEnd, Event, LeaseUpkeep};
+use zk_session::lease::LeaseUpkeep;
+use zk_session::{ConnectionEnd, Event};
 
 use crate::beats::*;
 use crate::lab::{LEASE, Lab, SESSION, after};

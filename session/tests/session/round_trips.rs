@@ -5,9 +5,8 @@ use std::collections::VecDeque;
 
 use zk_jute::records::{GetDataRequest, MultiResult};
 use zk_jute::{ErrorCode, OpCode};
-use zk_session::{
-    Event, HeartbeatPace, Instant, LeaseGrade, LeaseMargin, LeaseOutlook, LeaseUpkeep,
-};
+use zk_session::lease::{HeartbeatPace, LeaseGrade, LeaseMargin, LeaseOutlook, LeaseUpkeep};
+use zk_session::{Event, Instant};
 
 use crate::beats::*;
 use crate::lab::{Lab, Sent, TIMEOUT, after};

@@ -5,10 +5,11 @@ use core::time::Duration;
 use bytes::{Bytes, BytesMut};
 use zk_jute::records::{Credential, EventType, GetDataRequest, GetSaslRequest, SetSaslResponse};
 use zk_jute::{Decode, Encode, ErrorCode, OpCode, Xid};
+use zk_session::lease::LeaseGrade;
+use zk_session::sasl::{Sasl, SaslAnswer, SaslChallenge, SaslFailure};
 use zk_session::{
-    ConnectionEnd, Event, Expiry, LeaseGrade, ProtocolError, Sasl, SaslAnswer, SaslChallenge,
-    SaslFailure, ServerIndex, SessionEnd, SubmitError, TransportCommand, Watching,
-    WhileDisconnected,
+    ConnectionEnd, Event, Expiry, ProtocolError, ServerIndex, SessionEnd, SubmitError,
+    TransportCommand, Watching, WhileDisconnected,
 };
 
 use crate::lab::{LEASE, Lab, SESSION, TIMEOUT, header};

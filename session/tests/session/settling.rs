@@ -6,7 +6,8 @@ use zk_jute::records::{
     CheckVersionRequest, EventType, GetDataRequest, MultiOp, MultiRequest, MultiResult,
 };
 use zk_jute::{Decode, ErrorCode, OpCode, Version, Xid};
-use zk_session::{Event, Instant, LeaseGrade};
+use zk_session::lease::LeaseGrade;
+use zk_session::{Event, Instant};
 
 use crate::beats::*;
 use crate::lab::{LEASE, Lab, after};

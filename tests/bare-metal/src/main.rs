@@ -12,10 +12,11 @@
 use core::ffi::{c_char, c_int};
 use core::panic::PanicInfo;
 
+use election_core::children::Children;
+use election_core::election::{Departure, End, Nominee, Notice, Policy};
 use election_core::{
-    Change, Children, Command, Create, CreateMode, Delete, Departure, End, Event, NewZnode,
-    Nominee, NomineeId, Notice, Op, Output, Payload, Policy, Recipe, Reply, SessionId, Stat,
-    Ticket, Token, Watch, Znode,
+    Change, Command, Create, CreateMode, Delete, Event, NewZnode, NomineeId, Op, Output, Payload,
+    Recipe, Reply, SessionId, Stat, Ticket, Token, Watch, Znode,
 };
 
 const SESSION: SessionId = SessionId::new(1);

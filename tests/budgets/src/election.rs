@@ -5,7 +5,8 @@ use core::time::Duration;
 use std::sync::Arc;
 
 use bytes::BytesMut;
-use election_core::{Nominee, NomineeId, Policy};
+use election_core::NomineeId;
+use election_core::election::{Nominee, Policy};
 use election_session::{Chroot, RecipeHost, RecipeKey, Settings, Site};
 use zk_embedded::{ConnectionId, Standalone};
 use zk_session::{Config, Instant, TransportCommand, ZnodePath};

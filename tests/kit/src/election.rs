@@ -4,10 +4,10 @@ use core::future::Future;
 use core::net::SocketAddr;
 use core::time::Duration;
 
-use election_tokio::{
-    Candidate, CandidateName, Client, CreateMode, Election, Leadership, Nomination, Role, Status,
-    Token, Version,
+use election_tokio::election::{
+    Candidate, CandidateName, Election, Leadership, Nomination, Role, Status,
 };
+use election_tokio::{Client, CreateMode, Token, Version};
 
 use crate::failure::{TestFailure, TestResult};
 use crate::proxy::Proxy;

@@ -12,7 +12,8 @@ use core::time::Duration;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use election_tokio::{Leadership, Token};
+use election_tokio::Token;
+use election_tokio::election::Leadership;
 
 /// Returns the time of this machine's monotonic clock, which all its processes share.
 pub fn now() -> Duration {

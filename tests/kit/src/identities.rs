@@ -1,6 +1,8 @@
 //! The identities that a server gives a client.
 
-use election_tokio::{Acls, Client, CreateMode, ServerVersion, Version};
+use election_tokio::acl::Acls;
+use election_tokio::ensemble::ServerVersion;
+use election_tokio::{Client, CreateMode, Version};
 
 use crate::failure::TestFailure;
 use crate::zookeeper::unique_path;

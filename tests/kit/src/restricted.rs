@@ -2,8 +2,8 @@
 
 use core::time::Duration;
 
-use election_tokio::acl::Permissions;
-use election_tokio::{Acls, Client, CreateMode, Version};
+use election_tokio::acl::{Acls, Permissions};
+use election_tokio::{Client, CreateMode, Version};
 
 use crate::election::{Arena, LASTING};
 use crate::failure::{TestFailure, TestResult};

@@ -7,7 +7,8 @@ mod election_node;
 mod holders;
 mod operating;
 
-use election_core::{Access, NomineeId};
+use election_core::NomineeId;
+use election_core::format::Access;
 
 pub(super) use self::candidates::Candidates;
 pub(super) use self::conduct::Conduct;

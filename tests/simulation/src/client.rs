@@ -21,12 +21,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
-use election_core::{Nominee, NomineeId, Phase, Role, Token};
+use election_core::election::{Nominee, Role};
+use election_core::{NomineeId, Phase, Token};
 use election_session::{Chroot, Grant, KeepReady, RecipeHost, RecipeKey, Resumption, Site};
 use zk_jute::{DEFAULT_MAX_FRAME, SessionId};
+use zk_session::lease::{HeartbeatPace, LeaseGrade, LeaseOutlook};
 use zk_session::{
-    Config, HeartbeatPace, Instant, LeaseGrade, LeaseOutlook, ProbeAnswer, ReadOnlyServers,
-    ServerIndex, SessionEnd, TransportCommand, WhileDisconnected,
+    Config, Instant, ProbeAnswer, ReadOnlyServers, ServerIndex, SessionEnd, TransportCommand,
+    WhileDisconnected,
 };
 
 pub(super) use self::calls::CallId;

@@ -2,7 +2,8 @@
 
 use core::time::Duration;
 
-use election_core::{Access, WhenBusy};
+use election_core::format::Access;
+use election_core::lock::WhenBusy;
 
 use super::plan::Plan;
 use super::queue::Queue;

@@ -3,7 +3,7 @@
 
 use core::time::Duration;
 
-use election_core::WhenAsked;
+use election_core::election::WhenAsked;
 
 /// How they are, in runs in which they are.
 #[derive(Clone, Copy, Debug)]

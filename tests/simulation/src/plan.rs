@@ -3,10 +3,11 @@
 use core::fmt;
 use core::time::Duration;
 
-use election_core::{OnLoss, Policy};
+use election_core::election::{OnLoss, Policy};
 use election_session::KeepReady;
 use zk_embedded::{CounterEnd, ExpiryPace};
-use zk_session::{HeartbeatPace, LeaseGrade, WhileDisconnected};
+use zk_session::WhileDisconnected;
+use zk_session::lease::{HeartbeatPace, LeaseGrade};
 
 use super::addition::Addition;
 use super::clock::{Clock, Time};

@@ -3,7 +3,7 @@
 use core::fmt;
 use core::str::FromStr;
 
-use zk_session::LeaseGrade;
+use zk_session::lease::LeaseGrade;
 
 /// The faults of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -3,7 +3,7 @@
 
 use core::fmt;
 
-use election_core::Access;
+use election_core::format::Access;
 
 /// One of the elections, or of the locks, by its number from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -1,6 +1,6 @@
 //! The reasons for which a nomination may fail in a run.
 
-use election_core::NominationError;
+use election_core::election::NominationError;
 
 use super::incident::{Incident, What};
 use super::plan::Plan;

@@ -2,7 +2,9 @@
 
 use core::time::Duration;
 
-use election_core::{BarrierTask, NomineeId, Purpose, WhenEmpty, WhenUnderWay};
+use election_core::NomineeId;
+use election_core::barrier::{BarrierTask, WhenUnderWay};
+use election_core::queue::{Purpose, WhenEmpty};
 
 use super::plan::Plan;
 

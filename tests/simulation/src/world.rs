@@ -24,7 +24,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use bytes::BytesMut;
 use election_core::NomineeId;
 use zk_jute::Zxid;
-use zk_session::{LeaseGrade, ServerIndex};
+use zk_session::ServerIndex;
+use zk_session::lease::LeaseGrade;
 
 use self::faults::Undo;
 use self::phase::Phase;

@@ -4,7 +4,7 @@
 use core::ops::Range;
 use std::panic::resume_unwind;
 
-use zk_session::LeaseGrade;
+use zk_session::lease::LeaseGrade;
 use zk_simulation::{Addition, Law, OperatingStats, Plan, Profile, Recording, run, shrink};
 
 /// Runs seeds on all cores, and tells the story of each that breaks a law.

@@ -16,7 +16,9 @@ use std::io::{self, BufRead as _, BufReader, Lines, Write as _};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use std::time::Instant;
 
-use election_tokio::{Client, CreateMode, Format, LeaseGrade};
+use election_tokio::format::Format;
+use election_tokio::lease::LeaseGrade;
+use election_tokio::{Client, CreateMode};
 use tokio::runtime::{Builder, Runtime};
 use zk_test_kit::failure::{TestFailure, TestResult};
 use zk_test_kit::server::ServerKind;

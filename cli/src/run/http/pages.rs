@@ -5,7 +5,8 @@ use core::time::Duration;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use election_tokio::{Acknowledgement, ClientHealth, Observation, ObservedLeader};
+use election_tokio::election::{Acknowledgement, Observation, ObservedLeader};
+use election_tokio::health::ClientHealth;
 use http_body_util::Full;
 use hyper::body::Bytes;
 use hyper::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue};

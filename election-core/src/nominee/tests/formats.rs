@@ -2,7 +2,7 @@
 //! leading.
 
 use super::*;
-use crate::Format;
+use crate::format::Format;
 
 const LE: &str = "le_0000000005";
 

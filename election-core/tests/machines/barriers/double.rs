@@ -4,10 +4,11 @@ mod worlds;
 
 use core::num::NonZeroU32;
 
-use election_core::{
+use election_core::barrier::{
     DoubleBarrier, DoubleBarrierEnd, DoubleBarrierNotice, DoubleBarrierOptions, DoubleBarrierState,
-    NomineeId, WhenUnderWay, Znode as Place,
+    WhenUnderWay,
 };
+use election_core::{NomineeId, Znode as Place};
 
 use crate::lab::{
     Actor, Budget, Client, Commit, Lab, Link, Model, NONE, Rights, Step, Tree, Znode,

@@ -2,10 +2,12 @@
 
 use core::num::NonZeroU32;
 
+use election_core::barrier::{
+    Barrier, BarrierTask, DoubleBarrier, DoubleBarrierNotice, DoubleBarrierOptions, WhenUnderWay,
+};
+use election_core::children::Children;
 use election_core::{
-    Applied, Barrier, BarrierTask, Change, Children, DoubleBarrier, DoubleBarrierNotice,
-    DoubleBarrierOptions, Event, Failure, NomineeId, Phase, Recipe, Reply, SessionId, Stat, Ticket,
-    WhenUnderWay,
+    Applied, Change, Event, Failure, NomineeId, Phase, Recipe, Reply, SessionId, Stat, Ticket,
 };
 use proptest::prelude::*;
 use proptest::sample::select;

@@ -2,10 +2,14 @@
 
 use core::num::NonZeroU32;
 
+use election_core::barrier::{
+    DoubleBarrier, DoubleBarrierEnd, DoubleBarrierNotice, DoubleBarrierOptions, DoubleBarrierState,
+    WhenUnderWay,
+};
+use election_core::children::Children;
 use election_core::{
-    Applied, Change, Children, DoubleBarrier, DoubleBarrierEnd, DoubleBarrierNotice,
-    DoubleBarrierOptions, DoubleBarrierState, Event, Failure, NomineeId, Op, Phase, Recipe, Reply,
-    SessionId, Stat, Ticket, WhenUnderWay, Znode,
+    Applied, Change, Event, Failure, NomineeId, Op, Phase, Recipe, Reply, SessionId, Stat, Ticket,
+    Znode,
 };
 
 const SESSION: SessionId = SessionId::new(1);
@@ -150,7 +154,7 @@ fn an_entry_of_an_earlier_session_goes_before_another_is_made() {
     script.feed(Event::Connected { session });
     assert_eq!(
         script.notice,
-        Some(DoubleBarrierNotice::EntryLost(election_core::Cause::SessionExpired))
+        Some(DoubleBarrierNotice::EntryLost(election_core::election::Cause::SessionExpired))
     );
     script.answers("exists entry", Ok(Reply::Exists(stat(Some(SESSION), 50))));
     script.answers("delete entry", Ok(Reply::Deleted));

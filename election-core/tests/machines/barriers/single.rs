@@ -1,7 +1,8 @@
 //! A barrier that is set, lifted and waited for.
 
-use election_core::BarrierTask::{Ask, Lift, Set, Wait};
-use election_core::{Barrier, BarrierEnd, BarrierState, BarrierTask, Token, Watch, Znode as Place};
+use election_core::barrier::BarrierTask::{Ask, Lift, Set, Wait};
+use election_core::barrier::{Barrier, BarrierEnd, BarrierState, BarrierTask};
+use election_core::{Token, Watch, Znode as Place};
 
 use crate::lab::{
     Actor, Answer, Budget, Client, Commit, Effect, Lab, Model, NONE, Request, Rights, Step, Tree,

@@ -1,8 +1,11 @@
 //! Whatever comes in whatever order: no panic, one request in flight at most, and one end.
 
+use election_core::children::Children;
+use election_core::commit::{
+    CommitSiteNotice, CommitTask, Decision, SiteName, TwoPhaseBegin, TwoPhaseCommit,
+};
 use election_core::{
-    Applied, Change, Children, CommitSiteNotice, CommitTask, Decision, Event, Failure, NomineeId,
-    Phase, Recipe, Reply, SessionId, SiteName, Stat, Ticket, TwoPhaseBegin, TwoPhaseCommit,
+    Applied, Change, Event, Failure, NomineeId, Phase, Recipe, Reply, SessionId, Stat, Ticket,
 };
 use proptest::prelude::*;
 use proptest::sample::select;

@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use election_core::{
+use election_core::NomineeId;
+use election_core::commit::{
     BeginEnd, CommitEnd, CommitFailure, CommitSiteNotice, CommitState, CommitTask, Decision,
-    NomineeId, SiteName, SiteState, TwoPhaseBegin, TwoPhaseCommit,
+    SiteName, SiteState, TwoPhaseBegin, TwoPhaseCommit,
 };
 
 use crate::lab::{Actor, Client, Either, EitherNotice, Rights, Tree};

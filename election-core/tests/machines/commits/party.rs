@@ -1,9 +1,7 @@
 //! A party: what its client does, and what the laws hear of it.
 
-use election_core::{
-    CommitChild, CommitSiteNotice, CommitState, CommitTask, Phase, Recipe as _, SitePresence,
-    Znode as Place,
-};
+use election_core::commit::{CommitChild, CommitSiteNotice, CommitState, CommitTask, SitePresence};
+use election_core::{Phase, Recipe as _, Znode as Place};
 
 use super::laws::{
     Course, DROPPED, Errand, Laws, Machine, Name, Role, STATES, Told, id, joins, site_text,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use election_core::{CommitTask, Decision, SiteState};
+use election_core::commit::{CommitTask, Decision, SiteState};
 
 use super::laws::{Course, Errand, Laws, Name, Role, site};
 use crate::lab::{Budget, Lab, NONE, Tree, Znode, explore, explore_to_a_limit};

@@ -7,7 +7,8 @@
 
 use core::hash::{Hash, Hasher};
 
-use election_core::{End, Role, SessionId, Stat, Ticket, Token};
+use election_core::election::{End, Role};
+use election_core::{SessionId, Stat, Ticket, Token};
 
 use super::World;
 use super::client::{Client, Delivery, Sight};

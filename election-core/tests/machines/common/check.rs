@@ -1,6 +1,8 @@
 //! The laws that must hold in every state of a world.
 
-use election_core::{End, Format, NominationError, Recipe, Role, Token};
+use election_core::election::{End, NominationError, Role};
+use election_core::format::Format;
+use election_core::{Recipe, Token};
 
 use super::World;
 use super::client::Client;

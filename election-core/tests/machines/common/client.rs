@@ -6,10 +6,8 @@ mod told;
 
 use std::collections::VecDeque;
 
-use election_core::{
-    Cause, Change, End, Event, Hold, NomineeId, Notice, Phase, Recipe, Role, SessionId, Ticket,
-    Token,
-};
+use election_core::election::{Cause, End, Notice, Role};
+use election_core::{Change, Event, Hold, NomineeId, Phase, Recipe, SessionId, Ticket, Token};
 
 pub use told::Told;
 

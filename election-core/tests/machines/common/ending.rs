@@ -1,7 +1,7 @@
 //! An operator that ends the election, and reopens it: first the mark, then a list, then each candidate that
 //! is on it, the last one first. The list is one of a server that has applied the mark.
 
-use election_core::{Cause, End};
+use election_core::election::{Cause, End};
 
 use super::World;
 use super::client::Client;

@@ -1,7 +1,7 @@
 //! Writes of leaders that are guarded by their candidates: a check of the candidate's name, and a write, in one
 //! transaction.
 
-use election_core::Role;
+use election_core::election::Role;
 
 use super::World;
 use super::client::Client;

@@ -1,7 +1,8 @@
 //! A leader that hands the leadership over: it creates the mark, waits until the candidate is the next behind
 //! it, and steps down.
 
-use election_core::{Event, Role, Token};
+use election_core::election::Role;
+use election_core::{Event, Token};
 
 use super::World;
 use super::client::Client;

@@ -1,10 +1,12 @@
 //! The machine of a client: a nominee, or a contender for a lock, seen as one.
 
-use election_core::{
-    Access, CandidateName, Event, Format, Hold, Incarnation, Lock, LockEnd, LockFailure,
-    LockNotice, LockOptions, LockState, NominationError, Nominee, NomineeId, Notice, Output, Phase,
-    Policy, Recipe, Role, Ticket, WhenBusy, Znode,
+use election_core::election::{NominationError, Nominee, Notice, Policy, Role};
+use election_core::format::{Access, Format};
+use election_core::lock::{
+    Lock, LockEnd, LockFailure, LockNotice, LockOptions, LockState, WhenBusy,
 };
+use election_core::name::CandidateName;
+use election_core::{Event, Hold, Incarnation, NomineeId, Output, Phase, Recipe, Ticket, Znode};
 
 use super::server::Kind;
 
@@ -229,8 +231,8 @@ fn notice_of(notice: LockNotice) -> News {
     })
 }
 
-fn end_of(end: LockEnd) -> election_core::End {
-    use election_core::End;
+fn end_of(end: LockEnd) -> election_core::election::End {
+    use election_core::election::End;
     match end {
         LockEnd::Released(departure) => End::Resigned(departure),
         LockEnd::NotAcquired(_, departure) => End::Withdrawn(departure),

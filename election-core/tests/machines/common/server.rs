@@ -34,7 +34,7 @@ impl Data {
     pub fn bytes(self) -> &'static [u8] {
         match self {
             Self::Own => b"host-7",
-            Self::RevokeRequest => election_core::REVOKE_REQUEST,
+            Self::RevokeRequest => election_core::lock::REVOKE_REQUEST,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The next possible steps in a world.
 
-use election_core::{Phase, Recipe, Role, SessionId};
+use election_core::election::Role;
+use election_core::{Phase, Recipe, SessionId};
 
 use super::World;
 use super::client::{Client, FOREIGN, Link, SESSIONS};

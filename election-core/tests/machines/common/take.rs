@@ -2,7 +2,8 @@
 
 use core::mem;
 
-use election_core::{Change, Event, Failure, Notice, Recipe as _, SessionId, Token};
+use election_core::election::Notice;
+use election_core::{Change, Event, Failure, Recipe as _, SessionId, Token};
 
 use super::client::{Client, Delivery, Due, InDoubt, Link, Sight, Watcher};
 use super::machine::News;

@@ -1,6 +1,6 @@
 //! Writers that go on as readers: no writer gets in beside them, and nothing is left behind.
 
-use election_core::LockOptions;
+use election_core::lock::LockOptions;
 
 use super::search::{assert_that_merging_loses_nothing, explore, explore_long};
 use crate::common::{ANY_NUMBER, Budget, World};

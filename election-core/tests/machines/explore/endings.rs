@@ -1,6 +1,6 @@
 //! An election that is ended while nominees stand and join, and reopened: all are told, none stands after it.
 
-use election_core::{ElectionNode, OnLoss, Policy};
+use election_core::election::{ElectionNode, OnLoss, Policy};
 
 use super::search::{assert_that_merging_loses_nothing, explore};
 use super::{NO_FAULTS, settled};

@@ -1,6 +1,8 @@
 //! Formats with names that do not tell the own znode from others, and mixes of formats.
 
-use election_core::{Format, LockOptions, SessionId, Token, WhenBusy};
+use election_core::format::Format;
+use election_core::lock::{LockOptions, WhenBusy};
+use election_core::{SessionId, Token};
 
 use super::search::{assert_that_merging_loses_nothing, explore, explore_long};
 use crate::common::client::FOREIGN;

@@ -1,6 +1,7 @@
 //! Locks and shared locks: the same laws, where readers hold together.
 
-use election_core::{LockOptions, SessionId, Token, WhenBusy};
+use election_core::lock::{LockOptions, WhenBusy};
+use election_core::{SessionId, Token};
 
 use super::search::{assert_that_merging_loses_nothing, explore, explore_long};
 use crate::common::client::FOREIGN;

@@ -1,6 +1,6 @@
 //! The long form: larger worlds, which want `--release`.
 
-use election_core::{ElectionNode, OnLoss, Policy};
+use election_core::election::{ElectionNode, OnLoss, Policy};
 
 use super::search::explore_long;
 use super::{NO_FAULTS, settled};

@@ -1,6 +1,6 @@
 //! Contenders that are asked to let go: each is told once, and none is overlooked.
 
-use election_core::{LockOptions, WhenBusy};
+use election_core::lock::{LockOptions, WhenBusy};
 
 use super::search::{assert_that_merging_loses_nothing, explore};
 use crate::common::{ANY_NUMBER, Budget, World};

@@ -1,6 +1,7 @@
 //! From the first create to a candidate that is known.
 
-use election_core::{End, Event, Failure, NominationError, Notice, Role};
+use election_core::election::{End, NominationError, Notice, Role};
+use election_core::{Event, Failure};
 
 use super::{END, create_in_doubt, is_list, is_read};
 use crate::common::machine::News;

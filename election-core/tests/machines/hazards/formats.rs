@@ -2,7 +2,10 @@
 
 #![expect(clippy::indexing_slicing, reason = "a test: it fails by panicking")]
 
-use election_core::{Format, LockOptions, Notice, Obstacle, Role, SessionId, Token};
+use election_core::election::{Notice, Obstacle, Role};
+use election_core::format::Format;
+use election_core::lock::LockOptions;
+use election_core::{SessionId, Token};
 
 use super::STAND_AGAIN;
 use crate::common::client::FOREIGN;

@@ -1,6 +1,6 @@
 //! Another process goes on with a session, and with the nomination in it.
 
-use election_core::{Departure, End, Notice, Role};
+use election_core::election::{Departure, End, Notice, Role};
 
 use super::{STAND_AGAIN, create_in_doubt};
 use crate::common::World;

@@ -1,6 +1,7 @@
 //! The link, the session and the lease.
 
-use election_core::{Cause, Change, End, Event, Notice, Role, SessionId, Token};
+use election_core::election::{Cause, End, Notice, Role};
+use election_core::{Change, Event, SessionId, Token};
 
 use super::{END, STAND_AGAIN};
 use crate::common::World;

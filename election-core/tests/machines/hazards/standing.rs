@@ -1,6 +1,6 @@
 //! The queue: predecessors, ghosts of others, znodes that an operator deletes.
 
-use election_core::{Cause, End, Notice, Role};
+use election_core::election::{Cause, End, Notice, Role};
 
 use super::{END, STAND_AGAIN};
 use crate::common::server::Request;

@@ -1,7 +1,8 @@
 //! What a step does.
 
+use election_core::children::Children;
 use election_core::{
-    Applied, Change as Fired, Children, Event, Failure, Phase, Recipe as _, Reply, Ticket, Watch,
+    Applied, Change as Fired, Event, Failure, Phase, Recipe as _, Reply, Ticket, Watch,
 };
 
 use super::client::{Actor, Due, Link, Rights, Sent, Watcher};

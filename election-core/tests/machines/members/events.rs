@@ -1,9 +1,9 @@
 //! Whatever comes in whatever order: no panic, one request in flight at most, and one end.
 
-use election_core::{
-    Change, Event, Failure, Member, MemberNotice, MemberOptions, NameOrigin, Phase, Recipe as _,
-    Reply, SessionId, Stat, Ticket, WhenEvicted, WhenTaken,
+use election_core::group::{
+    Member, MemberNotice, MemberOptions, NameOrigin, WhenEvicted, WhenTaken,
 };
+use election_core::{Change, Event, Failure, Phase, Recipe as _, Reply, SessionId, Stat, Ticket};
 use proptest::prelude::*;
 use proptest::sample::select;
 

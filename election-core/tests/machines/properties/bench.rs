@@ -1,8 +1,10 @@
 //! Feeds one nominee with anything, and judges what it answers.
 
+use election_core::children::Children;
+use election_core::election::{Nominee, Notice, Policy, Role};
 use election_core::{
-    Applied, Change, Children, Command, Event, Failure, Nominee, NomineeId, Notice, Op, Output,
-    Policy, Recipe, Reply, Role, SessionId, Stat, Ticket, Token, Watch,
+    Applied, Change, Command, Event, Failure, NomineeId, Op, Output, Recipe, Reply, SessionId,
+    Stat, Ticket, Token, Watch,
 };
 use proptest::prelude::*;
 use proptest::sample::Index;

@@ -3,7 +3,8 @@
 use core::hash::{Hash as _, Hasher as _};
 use std::hash::DefaultHasher;
 
-use election_core::{Phase, Purpose, Recipe as _, WhenEmpty};
+use election_core::queue::{Purpose, WhenEmpty};
+use election_core::{Phase, Recipe as _};
 
 use crate::queues::server::Order;
 use crate::queues::world::{Client, World};

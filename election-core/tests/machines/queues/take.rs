@@ -1,8 +1,8 @@
 //! The effects of a step on a world.
 
+use election_core::children::Children;
 use election_core::{
-    Arrivals, Change, Children, Event, Failure, Phase, Recipe as _, Reply, SessionId, Stat, Ticket,
-    Watch,
+    Arrivals, Change, Event, Failure, Phase, Recipe as _, Reply, SessionId, Stat, Ticket, Watch,
 };
 
 use crate::queues::server::{Answer, ItemZnode, Request, Tree};

@@ -1,6 +1,7 @@
 //! A taker's notices, and their effect on the world.
 
-use election_core::{Event, Output, Purpose, Recipe as _, Taker, TakerEnd, TakerNotice, Ticket};
+use election_core::queue::{Purpose, Taker, TakerEnd, TakerNotice};
+use election_core::{Event, Output, Recipe as _, Ticket};
 
 use crate::queues::server::{Order, Request};
 use crate::queues::world::{Account, Data, Link, SmallTaker, World, id};

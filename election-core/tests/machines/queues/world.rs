@@ -1,9 +1,7 @@
 //! Takers at an ensemble with servers that lag: the possible steps, and their effects.
 
-use election_core::{
-    ItemWindow, NomineeId, Phase, QueueFormat, Recipe as _, SessionId, Taker, TakerEnd,
-    TakerOptions, Ticket,
-};
+use election_core::queue::{ItemWindow, QueueFormat, Taker, TakerEnd, TakerOptions};
+use election_core::{NomineeId, Phase, Recipe as _, SessionId, Ticket};
 
 use crate::queues::server::{Answer, ItemZnode, Order, Request, Tree};
 

@@ -2,9 +2,12 @@
 
 use core::num::NonZeroU32;
 
+use election_core::children::Children;
+use election_core::lock::{LockNotice, WhenBusy};
+use election_core::semaphore::{Semaphore, SemaphoreOptions};
 use election_core::{
-    Change, Children, Event, Failure, Hold, LockNotice, NomineeId, Output, Phase, Recipe as _,
-    Reply, Semaphore, SemaphoreOptions, SessionId, Stat, Ticket, WhenBusy,
+    Change, Event, Failure, Hold, NomineeId, Output, Phase, Recipe as _, Reply, SessionId, Stat,
+    Ticket,
 };
 use proptest::prelude::*;
 use proptest::sample::Index;

@@ -15,7 +15,8 @@ use core::num::NonZeroU32;
 use std::hash::DefaultHasher;
 
 use client::Client;
-use election_core::{SemaphoreOptions, WhenBusy};
+use election_core::lock::WhenBusy;
+use election_core::semaphore::SemaphoreOptions;
 use tree::{Home, Tree, Znode};
 
 /// How much may still go wrong.

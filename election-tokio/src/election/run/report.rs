@@ -1,6 +1,7 @@
 //! The report on the terms of a run.
 
-use election_core::{Departure, Token};
+use election_core::Token;
+use election_core::election::Departure;
 
 use crate::election::inner::WithdrawError;
 use crate::election::status::{EndReason, LostReason};

@@ -1,6 +1,7 @@
 //! The requests of a two-phase commit to a server.
 
-use election_tokio::{CreateMode, Decision};
+use election_tokio::CreateMode;
+use election_tokio::commit::Decision;
 use zk_jute::OpCode;
 
 use super::{begun, joined, soon, tx, waits};

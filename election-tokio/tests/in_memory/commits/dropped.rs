@@ -2,7 +2,8 @@
 
 use core::fmt::Debug;
 
-use election_tokio::{Client, CommitCoordinator, CommitError, CommitParticipant, Decision};
+use election_tokio::Client;
+use election_tokio::commit::{CommitCoordinator, CommitError, CommitParticipant, Decision};
 
 use super::{TX, begun, is_clean, joined, soon, tx};
 use crate::cancellation::{at_every_await_point, run_until};

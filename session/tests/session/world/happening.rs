@@ -3,7 +3,8 @@
 use core::num::NonZeroUsize;
 
 use zk_jute::ErrorCode;
-use zk_session::{ProbeAnswer, SaslFailure, WatchMode};
+use zk_session::sasl::SaslFailure;
+use zk_session::{ProbeAnswer, WatchMode};
 
 /// One thing that happens.
 #[derive(Clone, Debug)]

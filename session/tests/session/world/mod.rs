@@ -13,9 +13,10 @@ use core::time::Duration;
 use bytes::BytesMut;
 use zk_jute::records::GetDataRequest;
 use zk_jute::{SessionId, Zxid};
+use zk_session::lease::LeaseUpkeep;
+use zk_session::sasl::SaslAnswer;
 use zk_session::{
-    Config, Event, Instant, LeaseUpkeep, SaslAnswer, ServerIndex, Session, SessionEnd,
-    SessionTicket, SubmitError, Watching,
+    Config, Event, Instant, ServerIndex, Session, SessionEnd, SessionTicket, SubmitError, Watching,
 };
 
 pub(crate) use self::happening::{Answer, Ask, Happening, Read, Receive, Word};

@@ -8,7 +8,8 @@ use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Instant;
 
-use election_tokio::{Acls, Client, ConnectError, CreateMode, Error, Token};
+use election_tokio::acl::Acls;
+use election_tokio::{Client, ConnectError, CreateMode, Error, Token};
 use fastrand::Rng;
 use zk_test_kit::history::{self, History};
 use zk_test_kit::wait::NotInTime;

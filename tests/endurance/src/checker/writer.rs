@@ -8,7 +8,8 @@ use core::time::Duration;
 use std::io::{self, Write as _};
 use std::thread;
 
-use election_tokio::{Client, Leadership, OperationOutcome, Version};
+use election_tokio::election::Leadership;
+use election_tokio::{Client, OperationOutcome, Version};
 use zk_test_kit::history::Claim;
 
 use super::guard::Guard;

@@ -2,7 +2,8 @@
 
 use core::time::Duration;
 
-use election_tokio::{CreateMode, LockError, LockGuard, OperationOutcome};
+use election_tokio::lock::{LockError, LockGuard};
+use election_tokio::{CreateMode, OperationOutcome};
 use tokio::time::{Instant, sleep};
 use zk_test_kit::history::now;
 

@@ -4,7 +4,8 @@
 use alloc::sync::Arc;
 use std::sync::Mutex;
 
-use election_tokio::{CreateMode, Leadership, Nomination, OperationOutcome};
+use election_tokio::election::{Leadership, Nomination};
+use election_tokio::{CreateMode, OperationOutcome};
 use zk_test_kit::history::Watchers;
 
 use super::super::Record;

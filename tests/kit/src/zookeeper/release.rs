@@ -2,7 +2,7 @@
 
 use core::net::SocketAddr;
 
-pub use election_tokio::ServerVersion;
+pub use election_tokio::ensemble::ServerVersion;
 
 use super::error::FourLetterError;
 use super::four_letter::{ask, unreadable};

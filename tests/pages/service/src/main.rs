@@ -12,8 +12,9 @@ use std::time::Duration;
 use std::{env, io};
 
 use axum::serve;
+use election_tokio::Client;
+use election_tokio::election::{Cancelled, Follow, Leadership, Nomination, RunOptions};
 use election_tokio::metrics::describe_metrics;
-use election_tokio::{Cancelled, Client, Follow, Leadership, Nomination, RunOptions};
 use metrics_exporter_prometheus::PrometheusBuilder;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use axum::http::StatusCode;
-use election_tokio::{Client, Follow, LostReason, Role};
+use election_tokio::Client;
+use election_tokio::election::{Follow, LostReason, Role};
 use metrics_exporter_prometheus::PrometheusBuilder;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep, timeout};

@@ -6,7 +6,8 @@ use axum::Router;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::routing::get;
-use election_tokio::{Client, ConnectionState, NominationProbe, Observation, Observer, SessionId};
+use election_tokio::election::{NominationProbe, Observation, Observer};
+use election_tokio::{Client, ConnectionState, SessionId};
 use metrics_exporter_prometheus::PrometheusHandle;
 
 #[derive(Clone)]

@@ -7,7 +7,8 @@ use core::pin::Pin;
 use core::time::Duration;
 use std::fs;
 
-use election_tokio::{Client, CreateMode, Leadership};
+use election_tokio::election::Leadership;
+use election_tokio::{Client, CreateMode};
 use tempfile::TempDir;
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::timeout;

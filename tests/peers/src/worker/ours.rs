@@ -2,7 +2,8 @@
 
 use core::time::Duration;
 
-use election_tokio::{Client, Role};
+use election_tokio::Client;
+use election_tokio::election::Role;
 
 use super::contender::{Contender, Seat};
 use crate::outcome::Outcome;

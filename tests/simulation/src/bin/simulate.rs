@@ -16,7 +16,7 @@ use std::sync::PoisonError;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use zk_session::LeaseGrade;
+use zk_session::lease::LeaseGrade;
 use zk_simulation::{
     Addition, Law, OperatingStats, Outcome, Plan, Profile, Recording, Stats, UseStats, Violation,
     keep_panics_quiet, parse_grade, run, shrink,

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use election_core::{Format, NomineeId, Sequence, Token};
+use election_core::format::Format;
+use election_core::name::Sequence;
+use election_core::{NomineeId, Token};
 use zk_embedded::Database;
 use zk_jute::{SessionId, Zxid};
 

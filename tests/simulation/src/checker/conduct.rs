@@ -3,7 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use election_core::{Access, Departure, End, NomineeId, Notice};
+use election_core::NomineeId;
+use election_core::election::{Departure, End, Notice};
+use election_core::format::Access;
 use zk_jute::{SessionId, Zxid};
 
 use super::contract::{Contract, Entry};

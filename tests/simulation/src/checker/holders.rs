@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use election_core::{Access, NomineeId, Token};
+use election_core::format::Access;
+use election_core::{NomineeId, Token};
 
 use super::{Broken, access_of, name};
 use crate::outcome::Law;

@@ -5,7 +5,9 @@ mod book;
 use core::time::Duration;
 use std::collections::{BTreeMap, BTreeSet};
 
-use election_core::{Cause, End, NomineeId, Notice, Sequence, Token};
+use election_core::election::{Cause, End, Notice};
+use election_core::name::Sequence;
+use election_core::{NomineeId, Token};
 use zk_embedded::Database;
 use zk_jute::{SessionId, Zxid};
 

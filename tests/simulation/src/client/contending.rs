@@ -2,10 +2,10 @@
 
 use core::num::NonZeroU32;
 
-use election_core::{
-    Access, GaveUp, Lock, LockEnd, LockNotice, LockOptions, NomineeId, Phase, Semaphore,
-    SemaphoreOptions, WhenBusy,
-};
+use election_core::format::Access;
+use election_core::lock::{GaveUp, Lock, LockEnd, LockNotice, LockOptions, WhenBusy};
+use election_core::semaphore::{Semaphore, SemaphoreOptions};
+use election_core::{NomineeId, Phase};
 use zk_session::Instant;
 
 use super::observed::{Observed, Seen};

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
-use election_core::{Access, Format};
+use election_core::format::{Access, Format};
 use zk_jute::records::{
     Acl, CreateMode, CreateRequest, DeleteRequest, GetChildrenRequest, GetChildrenResponse,
 };

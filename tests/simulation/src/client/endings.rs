@@ -1,6 +1,6 @@
 //! The endings of a client.
 
-use election_core::Nominee;
+use election_core::election::Nominee;
 use zk_session::Instant;
 
 use super::{Client, Nomination, Observed, Usage};

@@ -2,7 +2,10 @@
 //! elections names.
 
 use bytes::Bytes;
-use election_core::{Access, CandidateName, Format, NomineeId, Role, Sequence, Token};
+use election_core::election::Role;
+use election_core::format::{Access, Format};
+use election_core::name::{CandidateName, Sequence};
+use election_core::{NomineeId, Token};
 use election_session::{Grant, RecipeKey};
 use zk_jute::records::{
     Acl, CheckVersionRequest, CreateMode, CreateRequest, DeleteRequest, GetChildrenRequest,

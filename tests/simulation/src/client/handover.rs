@@ -1,6 +1,7 @@
 //! Hands a session, with its nominations, from one process to the next.
 
-use election_core::{Nominee, NomineeId, Phase};
+use election_core::election::Nominee;
+use election_core::{NomineeId, Phase};
 use election_session::{IfGone, Resumption};
 use zk_session::{Instant, SessionTicket};
 

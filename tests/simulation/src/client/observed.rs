@@ -2,10 +2,10 @@
 
 use core::time::Duration;
 
-use election_core::{
-    Cause, GaveUp, LockEnd, LockNotice, NomineeId, Notice, Phase, Recipe as _, Role, Sequence,
-    Token,
-};
+use election_core::election::{Cause, Notice, Role};
+use election_core::lock::{GaveUp, LockEnd, LockNotice};
+use election_core::name::Sequence;
+use election_core::{NomineeId, Phase, Recipe as _, Token};
 use election_session::{Event, GrantChange, RecipeEnd, Step, Wake};
 use zk_jute::records::EventType;
 use zk_jute::{SessionId, Zxid};

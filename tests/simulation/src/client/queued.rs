@@ -1,9 +1,10 @@
 //! Nominees and contenders for locks, through one interface.
 
-use election_core::{
-    CandidateName, End, LockEnd, LockFailure, LockNotice, LockState, NominationError, NomineeId,
-    Notice, Phase, Role, SemaphoreState,
-};
+use election_core::election::{End, NominationError, Notice, Role};
+use election_core::lock::{LockEnd, LockFailure, LockNotice, LockState};
+use election_core::name::CandidateName;
+use election_core::semaphore::SemaphoreState;
+use election_core::{NomineeId, Phase};
 
 /// A nominee, or a contender for a lock.
 #[derive(Clone, Copy, Debug)]

@@ -3,11 +3,13 @@
 
 use core::time::Duration;
 
-use election_core::{
-    Barrier, BarrierEnd, CounterChange, CounterEnd, DoubleBarrier, DoubleBarrierNotice, Event,
-    Hold, Lock, LockNotice, Nominee, Output, Phase, Recipe, Semaphore, SemaphoreState, Taker,
-    TakerNotice, Ticket, Znode,
-};
+use election_core::barrier::{Barrier, BarrierEnd, DoubleBarrier, DoubleBarrierNotice};
+use election_core::counter::{CounterChange, CounterEnd};
+use election_core::election::Nominee;
+use election_core::lock::{Lock, LockNotice};
+use election_core::queue::{Taker, TakerNotice};
+use election_core::semaphore::{Semaphore, SemaphoreState};
+use election_core::{Event, Hold, Output, Phase, Recipe, Ticket, Znode};
 
 use super::queued::{Queued, role_at_semaphore, role_of};
 use crate::recipes::ItemId;
@@ -41,7 +43,7 @@ pub(crate) struct Claimant {
 /// A notice of one of them.
 #[derive(Clone, Debug)]
 pub(crate) enum StandingNotice {
-    Nominee(election_core::Notice),
+    Nominee(election_core::election::Notice),
     Lock(LockNotice),
     Player(crate::toy::Notice),
     Barrier(BarrierEnd),

@@ -2,7 +2,10 @@
 
 use core::time::Duration;
 
-use election_core::{Access, CandidateName, Nominee, NomineeId, Policy, Token, WhenAsked};
+use election_core::election::{Nominee, Policy, WhenAsked};
+use election_core::format::Access;
+use election_core::name::CandidateName;
+use election_core::{NomineeId, Token};
 use election_session::{Grant, RecipeKey};
 use zk_jute::records::{
     Acl, CheckVersionRequest, CreateMode, CreateRequest, DeleteRequest, MultiOp, MultiRequest,

@@ -5,11 +5,12 @@ use core::time::Duration;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use election_core::{
-    Barrier, BarrierEnd, BarrierTask, CounterChange, CounterEnd, CounterFormat, CounterOp,
-    DoubleBarrier, DoubleBarrierNotice, DoubleBarrierOptions, ItemWindow, NomineeId, Taker,
-    TakerEnd, TakerNotice, TakerOptions,
+use election_core::NomineeId;
+use election_core::barrier::{
+    Barrier, BarrierEnd, BarrierTask, DoubleBarrier, DoubleBarrierNotice, DoubleBarrierOptions,
 };
+use election_core::counter::{CounterChange, CounterEnd, CounterFormat, CounterOp};
+use election_core::queue::{ItemWindow, Taker, TakerEnd, TakerNotice, TakerOptions};
 use election_session::{Chroot, RecipeEnd, RecipeKey, Site};
 use zk_jute::records::{Acl, CreateMode, CreateRequest};
 use zk_jute::{SessionId, Vector};
@@ -291,7 +292,7 @@ impl Running {
 pub(crate) const fn waits(what: Use) -> bool {
     match what {
         Use::Barrier(task) => matches!(task, BarrierTask::Wait),
-        Use::Take(_, _, when_empty) => matches!(when_empty, election_core::WhenEmpty::Wait),
+        Use::Take(_, _, when_empty) => matches!(when_empty, election_core::queue::WhenEmpty::Wait),
         Use::DoubleBarrier(_) | Use::Put(..) | Use::Count(_) => false,
     }
 }
@@ -305,10 +306,10 @@ impl WhichQueue {
         }
     }
 
-    pub(crate) const fn format(self) -> election_core::QueueFormat {
+    pub(crate) const fn format(self) -> election_core::queue::QueueFormat {
         match self {
-            Self::Plain => election_core::QueueFormat::guide(),
-            Self::Urgent => election_core::QueueFormat::guide_with_priority(),
+            Self::Plain => election_core::queue::QueueFormat::guide(),
+            Self::Urgent => election_core::queue::QueueFormat::guide_with_priority(),
         }
     }
 }

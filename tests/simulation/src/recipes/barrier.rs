@@ -1,6 +1,6 @@
 //! The law of the barrier: no participant passes it while it is set.
 
-use election_core::{BarrierEnd, BarrierState};
+use election_core::barrier::{BarrierEnd, BarrierState};
 use zk_embedded::Database;
 use zk_jute::Zxid;
 

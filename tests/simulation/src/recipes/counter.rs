@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use election_core::{CounterEnd, CounterOp};
+use election_core::counter::{CounterEnd, CounterOp};
 use zk_embedded::{Database, Znode};
 
 use super::{Broken, COUNTER};

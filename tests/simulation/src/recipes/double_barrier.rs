@@ -3,7 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use election_core::{DoubleBarrierEnd, NomineeId};
+use election_core::NomineeId;
+use election_core::barrier::DoubleBarrierEnd;
 use zk_embedded::{Database, Znode};
 use zk_jute::{SessionId, Zxid};
 

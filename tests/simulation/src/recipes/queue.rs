@@ -3,7 +3,8 @@
 use core::fmt;
 use std::collections::{BTreeMap, BTreeSet};
 
-use election_core::{NomineeId, TakerEnd, TakerNotice};
+use election_core::NomineeId;
+use election_core::queue::{TakerEnd, TakerNotice};
 use zk_embedded::{Database, Znode};
 use zk_jute::{SessionId, Zxid};
 

@@ -2,7 +2,8 @@
 
 use core::time::Duration;
 
-use election_core::{NomineeId, Notice, Role, Token};
+use election_core::election::{Notice, Role};
+use election_core::{NomineeId, Token};
 use zk_session::Instant;
 
 use super::{Event, World};

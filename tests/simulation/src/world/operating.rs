@@ -2,7 +2,9 @@
 
 use core::time::Duration;
 
-use election_core::{Format, NomineeId, Role, WhenAsked};
+use election_core::NomineeId;
+use election_core::election::{Role, WhenAsked};
+use election_core::format::Format;
 
 use super::faults::Undo;
 use super::{Event, World};

@@ -2,8 +2,9 @@
 
 use core::time::Duration;
 
-use election_core::{NomineeId, Role};
-use zk_session::LeaseOutlook;
+use election_core::NomineeId;
+use election_core::election::Role;
+use zk_session::lease::LeaseOutlook;
 
 use super::{Event, World};
 use crate::checker::{Broken, Contract, name, queue_of};

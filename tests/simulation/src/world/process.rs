@@ -4,9 +4,11 @@ use core::num::NonZeroUsize;
 use core::time::Duration;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use election_core::{NomineeId, Notice, Token};
+use election_core::election::Notice;
+use election_core::{NomineeId, Token};
 use zk_jute::SessionId;
-use zk_session::{HeartbeatPace, Instant};
+use zk_session::Instant;
+use zk_session::lease::HeartbeatPace;
 
 use crate::checker::queue_of;
 use crate::client::{Client, Detached, Observed, Settings};

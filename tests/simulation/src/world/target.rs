@@ -17,7 +17,9 @@ impl World<'_> {
             Who::Follower => self.client_that(|process| {
                 process.client.as_ref().is_some_and(|client| {
                     let mut nominees = client.nominees();
-                    nominees.any(|(_, role)| matches!(role, election_core::Role::Following { .. }))
+                    nominees.any(|(_, role)| {
+                        matches!(role, election_core::election::Role::Following { .. })
+                    })
                 })
             }),
         };

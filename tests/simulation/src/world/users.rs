@@ -2,7 +2,9 @@
 
 use core::time::Duration;
 
-use election_core::{Access, End, NominationError, NomineeId, Notice};
+use election_core::NomineeId;
+use election_core::election::{End, NominationError, Notice};
+use election_core::format::Access;
 use zk_session::Instant;
 
 use super::faults::Undo;

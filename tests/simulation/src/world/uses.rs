@@ -3,7 +3,9 @@
 
 use core::time::Duration;
 
-use election_core::{DoubleBarrierNotice, NomineeId, TakerNotice};
+use election_core::NomineeId;
+use election_core::barrier::DoubleBarrierNotice;
+use election_core::queue::TakerNotice;
 use zk_session::Instant;
 
 use super::{Event, World};

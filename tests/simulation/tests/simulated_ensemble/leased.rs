@@ -6,7 +6,8 @@ use std::collections::VecDeque;
 
 use bytes::BytesMut;
 use zk_jute::OpCode;
-use zk_session::{Config, Instant, LeaseUpkeep, Session, TransportCommand};
+use zk_session::lease::LeaseUpkeep;
+use zk_session::{Config, Instant, Session, TransportCommand};
 use zk_simulation::ensemble::MemberId;
 
 use crate::client::ClientId;

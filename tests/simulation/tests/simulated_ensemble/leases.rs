@@ -5,7 +5,7 @@
 use core::ops::Range;
 use core::time::Duration;
 
-use zk_session::{HeartbeatPace, LeaseGrade};
+use zk_session::lease::{HeartbeatPace, LeaseGrade};
 use zk_simulation::ensemble::{MemberId, PeerMessage, TouchLoss};
 
 use crate::leased::{Leased, TIMEOUT};

@@ -7,7 +7,7 @@ use std::process::Command;
 use std::{env, fs};
 
 use zk_embedded::{ExpiryPace, Throttling};
-use zk_session::{HeartbeatPace, LeaseGrade};
+use zk_session::lease::{HeartbeatPace, LeaseGrade};
 use zk_simulation::ensemble::{Member, MemberId, MemberRole};
 
 use crate::leased::{Leased, TIMEOUT};

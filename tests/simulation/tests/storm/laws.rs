@@ -10,7 +10,8 @@ mod recipes;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use election_tokio::{Leadership, NomineeId, Token};
+use election_tokio::election::Leadership;
+use election_tokio::{NomineeId, Token};
 
 use self::grants::{Grants, Look};
 use self::locks::LockBook;

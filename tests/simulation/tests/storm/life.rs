@@ -4,9 +4,12 @@ use core::future::Future;
 use core::time::Duration;
 use std::sync::Arc;
 
+use election_tokio::acl::Acls;
+use election_tokio::election::{EndReason, Leadership, Nomination, NominationError};
+use election_tokio::watch::WatchMode;
 use election_tokio::{
-    Acls, Client, ConnectionState, CreateMode, EndReason, Error, ErrorCode, ErrorKind, Leadership,
-    Nomination, NominationError, NomineeId, TransactionError, Version, watch::WatchMode,
+    Client, ConnectionState, CreateMode, Error, ErrorCode, ErrorKind, NomineeId, TransactionError,
+    Version,
 };
 use tokio::sync::{Notify, watch};
 use tokio::time::{Instant, sleep, timeout};

@@ -3,9 +3,9 @@
 use core::time::Duration;
 use std::sync::Arc;
 
-use election_tokio::{
-    ErrorCode, Format, LockError, LockFailure, LockGuard, TransactionError, Version,
-};
+use election_tokio::format::Format;
+use election_tokio::lock::{LockError, LockFailure, LockGuard};
+use election_tokio::{ErrorCode, TransactionError, Version};
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::laws::ledger;

@@ -3,10 +3,11 @@
 use core::time::Duration;
 use std::sync::Arc;
 
-use election_tokio::{
-    Client, Election, EndReason, ErrorCode, HandOver, HandOverError, Leadership, LostReason,
-    Nomination, NominationError, Token,
+use election_tokio::election::{
+    Election, EndReason, HandOver, HandOverError, Leadership, LostReason, Nomination,
+    NominationError,
 };
+use election_tokio::{Client, ErrorCode, Token};
 use tokio::sync::Notify;
 use tokio::time::sleep;
 

@@ -4,7 +4,9 @@ use core::num::NonZeroU32;
 use core::time::Duration;
 use std::sync::Arc;
 
-use election_tokio::{ErrorCode, LockError, LockFailure, Permit, Semaphore};
+use election_tokio::ErrorCode;
+use election_tokio::lock::{LockError, LockFailure};
+use election_tokio::semaphore::{Permit, Semaphore};
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::life::{LONG, Life, in_time};

@@ -4,7 +4,9 @@ use core::future::Future;
 use core::time::Duration;
 use std::sync::Arc;
 
-use election_tokio::{Client, ClientBuilder, IfGone, Nomination, NomineeId, SessionTicket};
+use election_tokio::election::Nomination;
+use election_tokio::session::{IfGone, SessionTicket};
+use election_tokio::{Client, ClientBuilder, NomineeId};
 use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::JoinSet;
 use tokio::time::sleep;

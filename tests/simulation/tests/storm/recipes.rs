@@ -2,11 +2,13 @@
 
 use core::time::Duration;
 
-use election_core::{BarrierEnd, BarrierState, CounterEnd, CounterOp, DoubleBarrierEnd, TakerEnd};
-use election_tokio::{
-    BarrierError, ClaimLost, Client, CompareAndSet, CounterError, EnterError, LeaveError,
-    NomineeId, PriorityQueue, PutError, Queue, QueueItem, TakeError,
-};
+use election_core::barrier::{BarrierEnd, BarrierState, DoubleBarrierEnd};
+use election_core::counter::{CounterEnd, CounterOp};
+use election_core::queue::TakerEnd;
+use election_tokio::barrier::{BarrierError, EnterError, LeaveError};
+use election_tokio::counter::{CompareAndSet, CounterError};
+use election_tokio::queue::{ClaimLost, PriorityQueue, PutError, Queue, QueueItem, TakeError};
+use election_tokio::{Client, NomineeId};
 use tokio::time::{Instant, sleep, timeout};
 use zk_simulation::recipes::{BARRIER, COUNTER, DOUBLE_BARRIER, ItemId, Put, QUEUES};
 

@@ -4,7 +4,8 @@
 use std::time::Instant;
 
 use core::time::Duration;
-use election_tokio::{Client, Nomination, Role};
+use election_tokio::Client;
+use election_tokio::election::{Nomination, Role};
 use zk_test_kit::failure::{TestFailure, TestResult};
 use zk_test_kit::zookeeper::Server;
 

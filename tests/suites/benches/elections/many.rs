@@ -6,7 +6,8 @@ use std::fs;
 use std::io;
 use std::time::Instant;
 
-use election_tokio::{Client, Nomination, Role};
+use election_tokio::Client;
+use election_tokio::election::{Nomination, Role};
 use zk_test_kit::failure::TestResult;
 use zk_test_kit::zookeeper::Server;
 

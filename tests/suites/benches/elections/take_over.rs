@@ -6,7 +6,8 @@ use std::collections::VecDeque;
 use std::io;
 use std::time::Instant;
 
-use election_tokio::{Client, Nomination};
+use election_tokio::Client;
+use election_tokio::election::Nomination;
 use zk_test_kit::failure::{TestFailure, TestResult};
 use zk_test_kit::zookeeper::Server;
 

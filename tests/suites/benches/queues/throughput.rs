@@ -4,7 +4,8 @@ use core::time::Duration;
 use std::fs;
 use std::time::Instant;
 
-use election_tokio::{Client, QueueFormat, TakeError};
+use election_tokio::Client;
+use election_tokio::queue::{QueueFormat, TakeError};
 use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
 use zk_test_kit::failure::{TestFailure, TestResult};

@@ -18,8 +18,10 @@ use std::io::{self, BufRead as _, Write as _};
 use std::process::ExitCode;
 use std::thread;
 
-use election_core::Access;
-use election_tokio::{Client, Format, Lock};
+use election_core::format::Access;
+use election_tokio::Client;
+use election_tokio::format::Format;
+use election_tokio::lock::Lock;
 use tokio::sync::mpsc;
 use zk_test_kit::history::now;
 use zk_tests::contender::Report;

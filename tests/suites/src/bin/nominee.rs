@@ -14,7 +14,9 @@ use std::io::{self, BufRead as _, Write as _};
 use std::process::ExitCode;
 use std::thread;
 
-use election_tokio::{Client, CreateMode, IfGone, Leadership, Nomination, Role};
+use election_tokio::election::{Leadership, Nomination, Role};
+use election_tokio::session::IfGone;
+use election_tokio::{Client, CreateMode};
 use tokio::sync::mpsc;
 use zk_test_kit::history::Claim;
 use zk_tests::nominee::Report;
@@ -156,7 +158,7 @@ async fn end(
     Ok(())
 }
 
-async fn report_roles(mut status: election_tokio::Updates<election_tokio::Status>) {
+async fn report_roles(mut status: election_tokio::Updates<election_tokio::election::Status>) {
     let mut latest = Some(status.latest_and_update());
     while let Some(shown) = latest {
         match shown.role {

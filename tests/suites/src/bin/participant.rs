@@ -27,10 +27,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use election_tokio::{
-    Claimed, Client, Counter, CounterError, CounterFormat, Entered, GroupFormat, GroupView,
-    MemberData, Membership, Queue, QueueFormat, TakeError,
-};
+use election_tokio::Client;
+use election_tokio::barrier::Entered;
+use election_tokio::counter::{Counter, CounterError, CounterFormat};
+use election_tokio::group::{GroupFormat, GroupView, MemberData, Membership};
+use election_tokio::queue::{Claimed, Queue, QueueFormat, TakeError};
 use tokio::sync::mpsc;
 
 type Failure = Box<dyn core::error::Error + Send + Sync>;

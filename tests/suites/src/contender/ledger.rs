@@ -7,7 +7,7 @@
 use core::fmt;
 use core::time::Duration;
 
-use election_core::Access;
+use election_core::format::Access;
 
 /// One time that a contender held something.
 #[derive(Clone, Debug, PartialEq, Eq)]

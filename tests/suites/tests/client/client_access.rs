@@ -1,10 +1,9 @@
 //! The client reads and sets access lists, and asks for its identities.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use election_tokio::{
-    Acls, Client, CreateMode, ErrorCode, ErrorKind, OpCode, TransactionError, Version,
-    acl::{Acl, AclError, Permissions},
-};
+use election_tokio::acl::{Acl, AclError, Acls, Permissions};
+use election_tokio::error::OpCode;
+use election_tokio::{Client, CreateMode, ErrorCode, ErrorKind, TransactionError, Version};
 use zk_test_kit::failure::{TestFailure, TestResult};
 use zk_test_kit::on_both_servers;
 use zk_test_kit::proxy::Proxy;

@@ -6,10 +6,8 @@ use std::io::{self, Read as _, Write as _};
 use std::net::{Ipv4Addr, TcpListener};
 use std::thread;
 
-use election_tokio::{
-    Client, ConnectError, ConnectionState, CreateMode, ErrorKind, SessionEnd, Version,
-    WhileDisconnected,
-};
+use election_tokio::session::{SessionEnd, WhileDisconnected};
+use election_tokio::{Client, ConnectError, ConnectionState, CreateMode, ErrorKind, Version};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
 use zk_test_kit::connection::unserved;

@@ -3,9 +3,11 @@
 
 use core::time::Duration;
 
+use election_tokio::ensemble::ServerVersion;
+use election_tokio::error::OpCode;
 use election_tokio::{
-    Client, CreateMode, ErrorCode, ErrorKind, OpCode, OperationOutcome, ServerVersion, SessionId,
-    TransactionError, Ttl, Version,
+    Client, CreateMode, ErrorCode, ErrorKind, OperationOutcome, SessionId, TransactionError, Ttl,
+    Version,
 };
 use zk_embedded::ExtendedTypes;
 use zk_test_kit::failure::{TestFailure, TestResult};

@@ -4,9 +4,10 @@
 use core::time::Duration;
 use std::io;
 
+use election_tokio::election::LostReason;
+use election_tokio::session::{Expiry, IfGone, NoSession, SessionEnd, SessionTicket};
 use election_tokio::{
-    Client, ClientBuilder, ConnectError, ConnectionState, CreateMode, ErrorKind, Expiry, IfGone,
-    LostReason, NoSession, SessionEnd, SessionId, SessionTicket,
+    Client, ClientBuilder, ConnectError, ConnectionState, CreateMode, ErrorKind, SessionId,
 };
 use tokio::time::timeout;
 use zk_test_kit::election::{Arena, ELECTION, LASTING, follows, leads, soon};

@@ -6,10 +6,10 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Instant;
 
-use election_tokio::{
-    Client, ClientHealth, CreateMode, EndReason, Nomination, NominationHealth, NomineeHealth,
-    SessionEnd, Version,
-};
+use election_tokio::election::{EndReason, Nomination};
+use election_tokio::health::{ClientHealth, NominationHealth, NomineeHealth};
+use election_tokio::session::SessionEnd;
+use election_tokio::{Client, CreateMode, Version};
 use zk_test_kit::election::{Arena, ELECTION, connect, follows, leads, soon};
 use zk_test_kit::failure::{TestFailure, TestResult};
 use zk_test_kit::on_both_servers;

@@ -14,7 +14,9 @@ use core::time::Duration;
 use std::collections::BTreeSet;
 use std::sync::{Mutex, OnceLock};
 
-use election_tokio::{Client, CreateMode, Nomination, Version, watch::EventType};
+use election_tokio::election::Nomination;
+use election_tokio::watch::EventType;
+use election_tokio::{Client, CreateMode, Version};
 use metrics::{KeyName, Metadata, SharedString, Unit};
 use tokio::time::timeout;
 use zk_test_kit::election::Arena;

@@ -3,10 +3,13 @@
 
 use core::time::Duration;
 
+use election_tokio::acl::{Acls, Permissions};
+use election_tokio::error::{OpCode, PathError};
+use election_tokio::session::Limits;
+use election_tokio::watch::WatcherType;
 use election_tokio::{
-    Acls, Bytes, Client, ConnectError, CreateMode, ErrorCode, ErrorKind, Limits, OpCode,
-    OperationOutcome, SessionId, TransactionError, Version, acl::Permissions, error::PathError,
-    watch::WatcherType,
+    Bytes, Client, ConnectError, CreateMode, ErrorCode, ErrorKind, OperationOutcome, SessionId,
+    TransactionError, Version,
 };
 use zk_test_kit::failure::{TestFailure, TestResult};
 use zk_test_kit::on_both_servers;

@@ -2,10 +2,11 @@
 
 use core::time::Duration;
 
-use election_tokio::{
-    Acls, Client, CreateMode, Error, ErrorKind, Version,
-    watch::{EventType, PersistentWatch, WatchLost, WatchMode, WatchUpdate, WatcherType},
+use election_tokio::acl::Acls;
+use election_tokio::watch::{
+    EventType, PersistentWatch, WatchLost, WatchMode, WatchUpdate, WatcherType,
 };
+use election_tokio::{Client, CreateMode, Error, ErrorKind, Version};
 use futures_util::StreamExt;
 use tokio::time::timeout;
 use zk_test_kit::connection::has_expired;

@@ -3,10 +3,13 @@
 
 use core::time::Duration;
 
+use election_tokio::election::Role;
+use election_tokio::ensemble::ServerVersion;
+use election_tokio::session::ReadOnlyServers;
+use election_tokio::watch::{EventType, WatchLost};
 use election_tokio::{
     Client, ConnectError, ConnectionState, CreateMode, ErrorCode, ErrorKind, NoMoreUpdates,
-    ReadOnlyServers, Role, ServerVersion, SessionId, TransactionError, Version,
-    watch::{EventType, WatchLost},
+    SessionId, TransactionError, Version,
 };
 use tokio::time::timeout;
 use zk_test_kit::election::{ELECTION, leads, soon};

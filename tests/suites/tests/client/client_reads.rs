@@ -2,9 +2,9 @@
 //! several reads at once, and its identities.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use election_tokio::{
-    Acls, Client, CreateMode, ErrorCode, ErrorKind, ReadOutcome, acl::Permissions, error::PathError,
-};
+use election_tokio::acl::{Acls, Permissions};
+use election_tokio::error::PathError;
+use election_tokio::{Client, CreateMode, ErrorCode, ErrorKind, ReadOutcome};
 use zk_test_kit::failure::{TestFailure, TestResult};
 use zk_test_kit::on_both_servers;
 use zk_test_kit::opcode::Opcode;

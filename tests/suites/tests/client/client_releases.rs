@@ -3,9 +3,11 @@
 //!
 //! The rest of the suite takes 3.6 for granted; this runs down to 3.4.
 
+use election_tokio::ensemble::ServerVersion;
+use election_tokio::watch::EventType;
 use election_tokio::{
-    Client, ConnectionState, CreateMode, Error, ErrorKind, OperationOutcome, ServerVersion,
-    SessionId, TransactionError, Version, watch::EventType,
+    Client, ConnectionState, CreateMode, Error, ErrorKind, OperationOutcome, SessionId,
+    TransactionError, Version,
 };
 use zk_test_kit::election::{ELECTION, LASTING, connect, leads, soon};
 use zk_test_kit::failure::{TestFailure, TestResult};

@@ -4,10 +4,13 @@
 use core::time::Duration;
 use std::sync::OnceLock;
 
-use election_tokio::{
-    Acls, Client, ConnectError, ConnectionState, CreateMode, EndReason, ErrorCode, LeaseGrade,
-    Role, SessionEnd, Version, acl::Permissions, sasl::SaslFailure, watch::EventType,
-};
+use election_tokio::acl::{Acls, Permissions};
+use election_tokio::election::{EndReason, Role};
+use election_tokio::lease::LeaseGrade;
+use election_tokio::sasl::SaslFailure;
+use election_tokio::session::SessionEnd;
+use election_tokio::watch::EventType;
+use election_tokio::{Client, ConnectError, ConnectionState, CreateMode, ErrorCode, Version};
 use zk_test_kit::election::{LASTING, follows_this, is_suspended, leads, reaches, soon};
 use zk_test_kit::failure::{TestFailure, TestResult};
 use zk_test_kit::identities::proved_by;

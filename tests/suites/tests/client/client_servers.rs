@@ -6,9 +6,9 @@ use std::io;
 use std::net::Ipv6Addr;
 use std::sync::{Arc, Mutex};
 
+use election_tokio::source::{ConnectString, NoServers, ServerAddress, ServerFile, source_fn};
 use election_tokio::{
-    Client, ConnectError, ConnectFailure, ConnectionState, NoMoreUpdates, NoServers, SessionId,
-    source::{ConnectString, ServerAddress, ServerFile, source_fn},
+    Client, ConnectError, ConnectFailure, ConnectionState, NoMoreUpdates, SessionId,
 };
 use tokio::time::timeout;
 use zk_test_kit::connection::unserved;

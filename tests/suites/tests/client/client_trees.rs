@@ -1,9 +1,9 @@
 //! The client creates znodes with their parents, and deletes whole trees.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use election_tokio::{
-    Acls, Client, CreateMode, ErrorCode, ErrorKind, Version, acl::Permissions, error::PathError,
-};
+use election_tokio::acl::{Acls, Permissions};
+use election_tokio::error::PathError;
+use election_tokio::{Client, CreateMode, ErrorCode, ErrorKind, Version};
 use zk_test_kit::failure::{TestFailure, TestResult};
 use zk_test_kit::on_both_servers;
 use zk_test_kit::opcode::Opcode;

@@ -2,12 +2,14 @@
 
 use core::fmt;
 
-use election_tokio::{
-    CandidateName, Cause, ElectionNode, EndReason, ErrorCode, Format, HeartbeatPace, LeaseGrade,
-    LeaseMargin, Limits, LostReason, NodeKind, NominationError, NomineeId, OnExpiry, OnLoss,
-    ReadOnlyServers, Role, SessionEnd, SessionId, Status, Token, WhileDisconnected, ZnodePath,
-    Zxid,
+use election_tokio::election::{
+    CandidateName, Cause, ElectionNode, EndReason, LostReason, NodeKind, NominationError, OnLoss,
+    Role, Status,
 };
+use election_tokio::format::Format;
+use election_tokio::lease::{HeartbeatPace, LeaseGrade, LeaseMargin};
+use election_tokio::session::{Limits, OnExpiry, ReadOnlyServers, SessionEnd, WhileDisconnected};
+use election_tokio::{ErrorCode, NomineeId, SessionId, Token, ZnodePath, Zxid};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use zk_test_kit::failure::TestResult;
@@ -122,7 +124,7 @@ fn statuses_keep_their_form() -> TestResult {
             r#"{{"following":{{"predecessor":"{CANDIDATE}","previous":null,"leader":"{CANDIDATE}"}}}}"#
         ),
     )?;
-    let outlook = election_tokio::LeaseOutlook::AwaitsProof;
+    let outlook = election_tokio::lease::LeaseOutlook::AwaitsProof;
     role(Role::AwaitingLease { outlook }, r#"{"awaiting_lease":{"outlook":"awaits_proof"}}"#)?;
     let mut leading = status(Role::Leading { token });
     (leading.candidate, leading.session) = (Some(name), Some(SessionId::new(1)));
@@ -136,7 +138,8 @@ fn statuses_keep_their_form() -> TestResult {
 
 #[test]
 fn reasons_keep_their_form() -> TestResult {
-    use election_tokio::{Departure, Expiry};
+    use election_tokio::election::Departure;
+    use election_tokio::session::Expiry;
     is_written(&EndReason::Resigned(Departure::Deleted), r#"{"resigned":"deleted"}"#)?;
     is_written(&EndReason::Withdrawn(Departure::NeverCreated), r#"{"withdrawn":"never_created"}"#)?;
     is_written(&EndReason::Lost(LostReason::Evicted), r#"{"lost":"evicted"}"#)?;

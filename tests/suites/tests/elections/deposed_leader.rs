@@ -6,7 +6,9 @@
 use core::future::Future;
 use core::time::Duration;
 
-use election_tokio::{Client, ConnectionState, CreateMode, Error, ErrorKind, LeaseGrade, Role};
+use election_tokio::election::Role;
+use election_tokio::lease::LeaseGrade;
+use election_tokio::{Client, ConnectionState, CreateMode, Error, ErrorKind};
 use tokio::sync::Mutex;
 use zk_test_kit::election::{ELECTION, connect, soon};
 use zk_test_kit::failure::{TestFailure, TestResult};

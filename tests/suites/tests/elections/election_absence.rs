@@ -2,10 +2,9 @@
 
 use core::time::Duration;
 
-use election_tokio::{
-    Client, ConnectError, ConnectionState, Departure, EndReason, LostReason, Nomination, OnExpiry,
-    Role,
-};
+use election_tokio::election::{Departure, EndReason, LostReason, Nomination, Role};
+use election_tokio::session::OnExpiry;
+use election_tokio::{Client, ConnectError, ConnectionState};
 use zk_test_kit::election::{
     Arena, ELECTION, LASTING, connect, follows_this, is_suspended, leads, reaches, soon,
 };

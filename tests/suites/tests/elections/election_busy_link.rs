@@ -2,7 +2,8 @@
 
 use core::time::Duration;
 
-use election_tokio::{CreateMode, Leadership, Role};
+use election_tokio::CreateMode;
+use election_tokio::election::{Leadership, Role};
 use futures_util::future::try_join_all;
 use tokio::sync::Mutex;
 use tokio::time::Instant;

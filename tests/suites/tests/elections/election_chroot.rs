@@ -3,11 +3,12 @@
 
 use core::time::Duration;
 
-use election_tokio::error::{Error, ErrorKind, PathError};
-use election_tokio::{
-    Acknowledgement, Client, CreateMode, ElectionError, EndError, Follow, HandOver, HandOverError,
-    NomineeId, StepDownRequest, StepDownRequestError, Token,
+use election_tokio::election::{
+    Acknowledgement, ElectionError, EndError, Follow, HandOver, HandOverError, StepDownRequest,
+    StepDownRequestError,
 };
+use election_tokio::error::PathError;
+use election_tokio::{Client, CreateMode, Error, ErrorKind, NomineeId, Token};
 use zk_test_kit::election::{Arena, LASTING, connect, leads, soon};
 use zk_test_kit::failure::{TestFailure, TestResult};
 use zk_test_kit::on_both_servers;
@@ -116,7 +117,7 @@ async fn the_same_znode_below_a_shorter_chroot_has_all_its_marks_beside_it(
     // Another client calls the same election by the path that it has without the chroot.
     let others = arena.admin.election("/app/reports");
     let mut observer = others.observe(Follow::LeaderAndAcknowledgement)?;
-    let is_ready = |seen: &election_tokio::Observation| {
+    let is_ready = |seen: &election_tokio::election::Observation| {
         let leader = seen.leader();
         leader.is_some_and(|leader| matches!(leader.acknowledgement, Acknowledgement::Given(_)))
     };

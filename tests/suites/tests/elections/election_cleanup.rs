@@ -2,9 +2,9 @@
 
 use core::time::Duration;
 
-use election_tokio::{
-    Acls, Client, CreateMode, EndReason, ErrorCode, NominationError, acl::Permissions,
-};
+use election_tokio::acl::{Acls, Permissions};
+use election_tokio::election::{EndReason, NominationError};
+use election_tokio::{Client, CreateMode, ErrorCode};
 use zk_test_kit::election::{Arena, ELECTION, LASTING, soon};
 use zk_test_kit::failure::{TestFailure, TestResult};
 use zk_test_kit::on_both_servers;

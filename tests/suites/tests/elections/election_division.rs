@@ -8,10 +8,9 @@ use alloc::sync::Arc;
 use core::fmt;
 use core::time::Duration;
 
-use election_tokio::{
-    Client, ConnectionState, ErrorKind, Leadership, LeaseGrade, LostReason, Nomination, OnLoss,
-    Role, TransactionError,
-};
+use election_tokio::election::{Leadership, LostReason, Nomination, OnLoss, Role};
+use election_tokio::lease::LeaseGrade;
+use election_tokio::{Client, ConnectionState, ErrorKind, TransactionError};
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 use zk_test_kit::election::{ELECTION, leads, soon};

@@ -3,10 +3,10 @@
 
 use core::time::Duration;
 
-use election_tokio::{
-    Client, CreateMode, EndReason, HandOver, HandOverError, LostReason, Nomination, OnLoss,
-    Reopening, SessionId,
+use election_tokio::election::{
+    EndReason, HandOver, HandOverError, LostReason, Nomination, OnLoss, Reopening,
 };
+use election_tokio::{Client, CreateMode, SessionId};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 use zk_test_kit::election::{Arena, ELECTION, LASTING, leads, soon};

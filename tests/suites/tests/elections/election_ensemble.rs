@@ -3,7 +3,8 @@
 use alloc::sync::Arc;
 use core::time::Duration;
 
-use election_tokio::{Client, ErrorKind, Leadership, Nomination, Role, Token, TransactionError};
+use election_tokio::election::{Leadership, Nomination, Role};
+use election_tokio::{Client, ErrorKind, Token, TransactionError};
 use tokio::sync::Mutex;
 use zk_test_kit::election::{ELECTION, connect, follows, follows_this, leads, reaches, soon};
 use zk_test_kit::failure::{TestFailure, TestResult};

@@ -4,10 +4,10 @@
 
 use core::time::Duration;
 
-use election_tokio::{
-    Client, CreateMode, ElectionNode, EndReason, ErrorCode, LostReason, Nomination,
-    NominationError, OnLoss, Role, Version,
+use election_tokio::election::{
+    ElectionNode, EndReason, LostReason, Nomination, NominationError, OnLoss, Role,
 };
+use election_tokio::{Client, CreateMode, ErrorCode, Version};
 use tokio::task::JoinSet;
 use zk_test_kit::election::{
     Arena, ELECTION, LASTING, follows, follows_this, leads, reaches, soon,

@@ -6,7 +6,8 @@ use core::future::ready;
 use core::pin::pin;
 use core::time::Duration;
 
-use election_tokio::{Client, Departure, Leadership, LostReason, Nomination, Role, SessionId};
+use election_tokio::election::{Departure, Leadership, LostReason, Nomination, Role};
+use election_tokio::{Client, SessionId};
 use tokio::time::Instant;
 use zk_test_kit::election::{
     Arena, ELECTION, connect, follows_this, is_suspended, leads, reaches, soon,
@@ -274,7 +275,7 @@ async fn a_leader_in_a_black_hole_gives_up_before_the_next_leads(server: ServerK
         // A sixth each, so three seconds, from the notice of the silence to the lease
         // deadline and from there to the expiry: no busy scheduler reverses these.
         .session_timeout(Duration::from_secs(18))
-        .lease_margin(election_tokio::LeaseMargin::percent(16))
+        .lease_margin(election_tokio::lease::LeaseMargin::percent(16))
         .connect()
         .await?;
     let mut leader = client.election(ELECTION).nominate()?;

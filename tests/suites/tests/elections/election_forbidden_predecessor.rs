@@ -3,10 +3,9 @@
 
 use core::time::Duration;
 
-use election_tokio::{
-    Acls, CandidateName, Client, ClientBuilder, EndReason, ErrorCode, NominationError, Role,
-    Version, acl::Permissions,
-};
+use election_tokio::acl::{Acls, Permissions};
+use election_tokio::election::{CandidateName, EndReason, NominationError, Role};
+use election_tokio::{Client, ClientBuilder, ErrorCode, Version};
 use zk_test_kit::election::{Arena, ELECTION, LASTING, follows_this, leads, reaches, soon};
 use zk_test_kit::failure::{TestFailure, TestResult};
 use zk_test_kit::on_both_servers;

@@ -3,7 +3,9 @@
 
 use core::time::Duration;
 
-use election_tokio::{Client, CreateMode, EndReason, Format, Role};
+use election_tokio::election::{EndReason, Role};
+use election_tokio::format::Format;
+use election_tokio::{Client, CreateMode};
 use zk_test_kit::election::{Arena, ELECTION, soon};
 use zk_test_kit::failure::TestResult;
 use zk_test_kit::on_both_servers;

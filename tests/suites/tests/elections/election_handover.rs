@@ -5,10 +5,11 @@ use core::future::ready;
 use core::pin::pin;
 use core::time::Duration;
 
-use election_tokio::{
-    CandidateName, Departure, EndReason, LostReason, Nomination, Role, SessionId, Version,
-    WithdrawError, watch::EventType,
+use election_tokio::election::{
+    CandidateName, Departure, EndReason, LostReason, Nomination, Role, WithdrawError,
 };
+use election_tokio::watch::EventType;
+use election_tokio::{SessionId, Version};
 use zk_test_kit::election::{Arena, ELECTION, follows, follows_this, leads, reaches, soon};
 use zk_test_kit::failure::{TestFailure, TestResult};
 use zk_test_kit::on_both_servers;
@@ -292,7 +293,7 @@ async fn resigning_from_what_was_lost_says_so(server: ServerKind) -> TestResult 
     let arena = Arena::new(server, "lost").await?;
     let client = arena.client().await?;
     let mut nomination =
-        client.election(ELECTION).on_loss(election_tokio::OnLoss::End).nominate()?;
+        client.election(ELECTION).on_loss(election_tokio::election::OnLoss::End).nominate()?;
     let leadership = leads(&mut nomination).await?;
     arena.evict(leadership.candidate()).await?;
     soon("the loss is told", leadership.lost()).await?;

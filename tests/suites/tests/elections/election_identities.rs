@@ -1,6 +1,8 @@
 //! Elections with znodes that are for users alone.
 
-use election_tokio::{Acls, Client, Role};
+use election_tokio::Client;
+use election_tokio::acl::Acls;
+use election_tokio::election::Role;
 use zk_test_kit::election::{
     Arena, ELECTION, LASTING, follows_this, is_suspended, leads, reaches, soon,
 };

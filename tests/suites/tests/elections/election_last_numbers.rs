@@ -3,7 +3,8 @@
 
 use alloc::sync::Arc;
 
-use election_tokio::{Client, EndReason, Leadership, Nomination, NominationError, NomineeId, Role};
+use election_tokio::election::{EndReason, Leadership, Nomination, NominationError, Role};
+use election_tokio::{Client, NomineeId};
 use zk_test_kit::election::{ELECTION, LASTING, connect, follows_this, leads, reaches, soon};
 use zk_test_kit::failure::{TestFailure, TestResult};
 use zk_test_kit::history::{Claim, History, Watchers};

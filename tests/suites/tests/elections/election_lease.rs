@@ -4,10 +4,10 @@
 use core::time::Duration;
 use std::time::Instant;
 
-use election_tokio::{
-    Acls, Client, ErrorCode, ErrorKind, Leadership, LeaseGrade, LostReason, Nomination,
-    NominationError, OnLoss, TransactionError, Version, acl::Permissions,
-};
+use election_tokio::acl::{Acls, Permissions};
+use election_tokio::election::{Leadership, LostReason, Nomination, NominationError, OnLoss};
+use election_tokio::lease::LeaseGrade;
+use election_tokio::{Client, ErrorCode, ErrorKind, TransactionError, Version};
 use zk_test_kit::election::{Arena, ELECTION, LASTING, connect, follows, leads, soon};
 use zk_test_kit::failure::{TestFailure, TestResult};
 use zk_test_kit::on_both_servers;

@@ -2,7 +2,8 @@
 
 use core::time::Duration;
 
-use election_tokio::{Client, Role};
+use election_tokio::Client;
+use election_tokio::election::Role;
 use zk_test_kit::election::{Arena, ELECTION, leads, reaches};
 use zk_test_kit::failure::TestResult;
 use zk_test_kit::on_both_servers;

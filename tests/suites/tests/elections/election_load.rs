@@ -1,6 +1,7 @@
 //! Many nominees: on one session, on many, and one after another.
 
-use election_tokio::{CandidateName, Client, EndReason, Nomination, NominationError, Role};
+use election_tokio::Client;
+use election_tokio::election::{CandidateName, EndReason, Nomination, NominationError, Role};
 use tokio::sync::Mutex;
 use tokio::task::JoinSet;
 use zk_test_kit::election::{Arena, ELECTION, connect, leads, reaches, soon};

@@ -2,7 +2,8 @@
 
 use core::time::Duration;
 
-use election_tokio::{Client, Leadership, LostReason, Nomination, Version};
+use election_tokio::election::{Leadership, LostReason, Nomination};
+use election_tokio::{Client, Version};
 use zk_test_kit::election::{Arena, ELECTION, connect, leads, soon};
 use zk_test_kit::failure::{TestFailure, TestResult};
 use zk_test_kit::on_both_servers;

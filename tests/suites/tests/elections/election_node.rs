@@ -3,10 +3,11 @@
 
 use core::time::Duration;
 
-use election_tokio::{
-    Acls, Client, CreateMode, ElectionNode, EndReason, ErrorCode, NodeKind, Nomination,
-    NominationError, Role, Version, acl::Permissions,
+use election_tokio::acl::{Acls, Permissions};
+use election_tokio::election::{
+    ElectionNode, EndReason, NodeKind, Nomination, NominationError, Role,
 };
+use election_tokio::{Client, CreateMode, ErrorCode, Version};
 use zk_test_kit::election::{
     Arena, ELECTION, LASTING, connect, follows_this, leads, reaches, soon,
 };

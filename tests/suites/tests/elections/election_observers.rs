@@ -2,10 +2,11 @@
 
 use core::time::Duration;
 
-use election_tokio::{
-    Acknowledgement, Follow, Format, Leadership, Observation, ObservedLeader, Observer, Token,
-    Verdict, Version,
+use election_tokio::election::{
+    Acknowledgement, Follow, Leadership, Observation, ObservedLeader, Observer, Verdict,
 };
+use election_tokio::format::Format;
+use election_tokio::{Token, Version};
 use zk_test_kit::election::{Arena, ELECTION, connect, leads, soon};
 use zk_test_kit::failure::{TestFailure, TestResult};
 use zk_test_kit::on_both_servers;

@@ -2,7 +2,9 @@
 
 use core::time::Duration;
 
-use election_tokio::{ErrorCode, LostReason, Removal, StepDownRequest, TransactionError};
+use election_tokio::election::{LostReason, StepDownRequest};
+use election_tokio::lock::Removal;
+use election_tokio::{ErrorCode, TransactionError};
 use zk_test_kit::election::{Arena, ELECTION, leads, soon};
 use zk_test_kit::failure::TestResult;
 use zk_test_kit::on_both_servers;

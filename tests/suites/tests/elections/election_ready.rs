@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Instant;
 
-use election_tokio::{Client, Nomination, Role};
+use election_tokio::Client;
+use election_tokio::election::{Nomination, Role};
 use zk_test_kit::election::{Arena, ELECTION, LASTING, connect, follows, leads};
 use zk_test_kit::failure::{TestFailure, TestResult};
 use zk_test_kit::on_both_servers;

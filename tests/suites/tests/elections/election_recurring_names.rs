@@ -4,9 +4,10 @@ use core::future::ready;
 use core::pin::pin;
 use std::collections::BTreeSet;
 
-use election_tokio::{
-    Client, CreateMode, Format, Leadership, Limits, Nomination, TransactionError, Version,
-};
+use election_tokio::election::{Leadership, Nomination};
+use election_tokio::format::Format;
+use election_tokio::session::Limits;
+use election_tokio::{Client, CreateMode, TransactionError, Version};
 use zk_test_kit::election::{Arena, ELECTION, LASTING, leads, soon};
 use zk_test_kit::failure::{TestFailure, TestResult};
 use zk_test_kit::on_both_servers;
@@ -206,7 +207,7 @@ async fn epochs_of_leaders_without_ids_begin_in_the_order_of_their_tokens(
         assert_eq!((first.number(), second.number()), (0, 1));
         soon("it acknowledges", new.acknowledge(b"new")).await??;
 
-        let by = |epoch: &election_tokio::Epoch| {
+        let by = |epoch: &election_tokio::election::Epoch| {
             arena.admin.transaction().check(epoch.path(), epoch.version())
         };
         let late = by(&first).set_data("/work", "old", Version::ANY).commit().await;

@@ -3,7 +3,8 @@
 
 use core::time::Duration;
 
-use election_tokio::{ConnectionState, LostReason, Nomination, Role};
+use election_tokio::ConnectionState;
+use election_tokio::election::{LostReason, Nomination, Role};
 use zk_test_kit::election::{
     Arena, ELECTION, connect, follows_this, is_suspended, leads, reaches, soon,
 };

@@ -4,10 +4,12 @@ use core::future::pending;
 use core::time::Duration;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use election_tokio::{
-    CancelReason, Cancelled, Client, Election, Leadership, LeaseMargin, LostReason, Resignation,
-    RunEnd, RunOptions, TermEnd, WhileSuspended, WorkEnd,
+use election_tokio::Client;
+use election_tokio::election::{
+    CancelReason, Cancelled, Election, Leadership, LostReason, Resignation, RunEnd, RunOptions,
+    TermEnd, WhileSuspended, WorkEnd,
 };
+use election_tokio::lease::LeaseMargin;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 use zk_test_kit::election::{Arena, ELECTION, LASTING, connect, follows, leads, soon};

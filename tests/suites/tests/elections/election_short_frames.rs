@@ -1,7 +1,8 @@
 //! Servers that take shorter requests than their clients were told. They close the connection over a
 //! longer one, and say nothing.
 
-use election_tokio::{CreateMode, EndReason, NominationError};
+use election_tokio::CreateMode;
+use election_tokio::election::{EndReason, NominationError};
 use zk_test_kit::election::{Arena, leads, soon};
 use zk_test_kit::failure::TestResult;
 use zk_test_kit::on_both_servers;

@@ -9,9 +9,9 @@ use alloc::sync::Arc;
 use core::time::Duration;
 use std::fs;
 
-use election_tokio::{
-    Client, ClientBuilder, ConnectionState, IfGone, Leadership, Nomination, OnLoss, SessionId,
-};
+use election_tokio::election::{Leadership, Nomination, OnLoss};
+use election_tokio::session::IfGone;
+use election_tokio::{Client, ClientBuilder, ConnectionState, SessionId};
 use tokio::sync::Mutex;
 use zk_test_kit::election::{ELECTION, LASTING, connect, follows_this, leads, soon};
 use zk_test_kit::failure::{TestFailure, TestResult};

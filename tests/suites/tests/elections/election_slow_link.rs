@@ -2,7 +2,8 @@
 
 use core::time::Duration;
 
-use election_tokio::{Client, Role, Token};
+use election_tokio::election::Role;
+use election_tokio::{Client, Token};
 use futures_util::future::try_join_all;
 use zk_test_kit::election::Arena;
 use zk_test_kit::failure::TestResult;

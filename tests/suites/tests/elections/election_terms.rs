@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use election_tokio::{LostReason, Nomination, OnLoss, Role};
+use election_tokio::election::{LostReason, Nomination, OnLoss, Role};
 use zk_test_kit::election::{Arena, ELECTION, follows, follows_this, leads, reaches, soon};
 use zk_test_kit::failure::TestResult;
 use zk_test_kit::on_both_servers;

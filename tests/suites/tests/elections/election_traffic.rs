@@ -7,7 +7,8 @@ use core::ops::{Add, Sub};
 use core::time::Duration;
 use std::time::Instant;
 
-use election_tokio::{Client, Nomination, Role};
+use election_tokio::Client;
+use election_tokio::election::{Nomination, Role};
 use zk_test_kit::election::{
     Arena, ELECTION, LASTING, connect, follows, follows_this, leads, soon,
 };

@@ -3,8 +3,11 @@
 
 use core::time::Duration;
 
-use election_tokio::acl::Permissions;
-use election_tokio::{Acls, Client, CreateMode, Election, Format, NomineeHealth, Version};
+use election_tokio::acl::{Acls, Permissions};
+use election_tokio::election::Election;
+use election_tokio::format::Format;
+use election_tokio::health::NomineeHealth;
+use election_tokio::{Client, CreateMode, Version};
 use zk_test_kit::election::{Arena, ELECTION, LASTING, leads};
 use zk_test_kit::failure::{TestFailure, TestResult};
 use zk_test_kit::on_both_servers;

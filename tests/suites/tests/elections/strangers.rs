@@ -3,7 +3,9 @@
 
 use core::time::Duration;
 
-use election_tokio::{Acls, Client, ConnectionState, LostReason, Nomination, SessionId};
+use election_tokio::acl::Acls;
+use election_tokio::election::{LostReason, Nomination};
+use election_tokio::{Client, ConnectionState, SessionId};
 use zk_test_kit::election::{LASTING, leads, soon};
 use zk_test_kit::failure::{TestFailure, TestResult};
 use zk_test_kit::opcode::Opcode;

@@ -15,7 +15,7 @@ mod turns;
 
 use std::{env, io, thread};
 
-use election_core::Access;
+use election_core::format::Access;
 use zk_test_kit::failure::{TestFailure, TestResult};
 use zk_test_kit::on_both_servers;
 use zk_test_kit::server::ServerKind;

@@ -6,8 +6,10 @@ use core::sync::atomic::{AtomicU32, Ordering};
 use core::time::Duration;
 use std::sync::Arc;
 
-use election_tokio::{
-    Acls, BarrierError, BarrierLost, CreateMode, EnterError, Entered, LeaveError, WhenUnderWay,
+use election_tokio::CreateMode;
+use election_tokio::acl::Acls;
+use election_tokio::barrier::{
+    BarrierError, BarrierLost, EnterError, Entered, LeaveError, WhenUnderWay,
 };
 use tokio::task::JoinSet;
 use tokio::time::timeout;

@@ -1,8 +1,9 @@
 //! Clients that may not delete for a while, with a site in a two-phase commit: the server refuses to delete the
 //! site that leaves.
 
+use election_tokio::Client;
 use election_tokio::acl::Permissions;
-use election_tokio::{Client, CommitCoordinator, CommitParticipant, Decision};
+use election_tokio::commit::{CommitCoordinator, CommitParticipant, Decision};
 use zk_test_kit::election::soon;
 use zk_test_kit::failure::{TestFailure, TestResult};
 use zk_test_kit::on_both_servers;

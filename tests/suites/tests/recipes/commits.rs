@@ -4,7 +4,8 @@ use core::pin::pin;
 use core::time::Duration;
 use std::process::Stdio;
 
-use election_tokio::{Client, CommitError, CommitState, Decision, SiteState};
+use election_tokio::Client;
+use election_tokio::commit::{CommitError, CommitState, Decision, SiteState};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
 use tokio::task::JoinSet;

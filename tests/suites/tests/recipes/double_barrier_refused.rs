@@ -1,8 +1,9 @@
 //! Double barriers whose participants lack a permission: a call ends with the server's refusal, and
 //! leaves no entry for which the others would wait.
 
+use election_tokio::Client;
 use election_tokio::acl::Permissions;
-use election_tokio::{Client, DoubleBarrier, Entered};
+use election_tokio::barrier::{DoubleBarrier, Entered};
 use tokio::task::JoinSet;
 use zk_test_kit::election::soon;
 use zk_test_kit::failure::{TestFailure, TestResult};

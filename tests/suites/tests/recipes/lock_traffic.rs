@@ -4,7 +4,9 @@
 use core::future::Future;
 use core::pin::Pin;
 
-use election_tokio::{Client, CreateMode, Departure, Lock, LockError, LockGuard};
+use election_tokio::election::Departure;
+use election_tokio::lock::{Lock, LockError, LockGuard};
+use election_tokio::{Client, CreateMode};
 use zk_test_kit::election::{Arena, soon};
 use zk_test_kit::failure::{TestFailure, TestResult};
 use zk_test_kit::on_both_servers;

@@ -6,7 +6,9 @@ use core::time::Duration;
 use std::process::Stdio;
 use std::sync::Arc;
 
-use election_tokio::{Departure, LockError, LockGuard, LockLost, Version};
+use election_tokio::Version;
+use election_tokio::election::Departure;
+use election_tokio::lock::{LockError, LockGuard, LockLost};
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, Command};
 use tokio::task::JoinSet;

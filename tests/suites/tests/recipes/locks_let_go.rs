@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use election_tokio::{Contender, Lock, LockLost, RevokeRequest, Revoked};
+use election_tokio::lock::{Contender, Lock, LockLost, RevokeRequest, Revoked};
 use tokio::time::Instant;
 use zk_test_kit::election::{Arena, soon};
 use zk_test_kit::failure::{TestFailure, TestResult};

@@ -1,7 +1,7 @@
 //! Members whose deletion the server refuses for a while, since their client may not delete.
 
 use election_tokio::acl::Permissions;
-use election_tokio::{MembershipError, MembershipState};
+use election_tokio::group::{MembershipError, MembershipState};
 use zk_test_kit::election::soon;
 use zk_test_kit::failure::TestResult;
 use zk_test_kit::on_both_servers;

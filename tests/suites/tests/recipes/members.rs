@@ -6,11 +6,13 @@ use std::io;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use election_tokio::{
-    Client, ConfigError, ConfigSet, ConfigWatch, Configured, Continuity, CreateIfMissing,
-    CreateMode, GroupMember, GroupView, GroupWatch, MemberData, Membership, MembershipError,
-    MembershipState, NameOwner, RegisterError, SessionId, Version, WhenEvicted, WhenTaken,
+use election_tokio::config::{ConfigError, ConfigSet, ConfigWatch, Configured, CreateIfMissing};
+use election_tokio::group::{
+    Continuity, GroupMember, GroupView, GroupWatch, MemberData, Membership, MembershipError,
+    MembershipState, NameOwner, WhenEvicted, WhenTaken,
 };
+use election_tokio::names::RegisterError;
+use election_tokio::{Client, CreateMode, SessionId, Version};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 use zk_test_kit::connection::has_expired;

@@ -2,7 +2,8 @@
 //! that other takers have made in their place.
 
 use election_tokio::acl::Permissions;
-use election_tokio::{ClaimLost, Claimed, Client, Version};
+use election_tokio::queue::{ClaimLost, Claimed};
+use election_tokio::{Client, Version};
 use zk_test_kit::election::soon;
 use zk_test_kit::failure::{TestFailure, TestResult};
 use zk_test_kit::on_both_servers;

@@ -5,7 +5,9 @@ use core::time::Duration;
 use std::collections::BTreeSet;
 use std::process::Stdio;
 
-use election_tokio::{ClaimLost, CompareAndSet, CreateMode, QueueItem, TakeError};
+use election_tokio::CreateMode;
+use election_tokio::counter::CompareAndSet;
+use election_tokio::queue::{ClaimLost, QueueItem, TakeError};
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::Command;
 use tokio::task::JoinSet;

@@ -7,7 +7,10 @@ use core::time::Duration;
 use std::process::Stdio;
 use std::sync::Arc;
 
-use election_tokio::{Client, Departure, LockError, LockLost, Semaphore, Version};
+use election_tokio::election::Departure;
+use election_tokio::lock::{LockError, LockLost};
+use election_tokio::semaphore::Semaphore;
+use election_tokio::{Client, Version};
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, Command};
 use tokio::task::JoinSet;

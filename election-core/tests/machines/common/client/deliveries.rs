@@ -1,6 +1,9 @@
 //! Deliveries of a server to its nominee.
 
-use election_core::{Applied, Children, Event, Failure, Format, Reply, Sequence, Ticket};
+use election_core::children::Children;
+use election_core::format::Format;
+use election_core::name::Sequence;
+use election_core::{Applied, Event, Failure, Reply, Ticket};
 
 use super::super::machine::News;
 use super::super::server::{Answer, Data, Name};

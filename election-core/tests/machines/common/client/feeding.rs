@@ -1,6 +1,7 @@
 //! Feeding a nominee, and taking in what it tells and asks for.
 
-use election_core::{Event, Notice, Output, Recipe, Ticket};
+use election_core::election::Notice;
+use election_core::{Event, Output, Recipe, Ticket};
 
 use super::super::machine::News;
 use super::super::server::{Answer, Kind, Request};

@@ -1,6 +1,7 @@
 //! The sum of a nominee's notices.
 
-use election_core::{Notice, Token};
+use election_core::Token;
+use election_core::election::Notice;
 
 /// The sum of the notices so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -1,6 +1,7 @@
 //! The names of candidates and sessions, kept small.
 
-use election_core::{Access as Wanted, CandidatePrefix, Format, NomineeId, SessionId};
+use election_core::format::{Access as Wanted, CandidatePrefix, Format};
+use election_core::{NomineeId, SessionId};
 
 use super::super::client::{FIRST_SESSION, SESSIONS, nominee_id};
 

@@ -1,8 +1,8 @@
 //! The requests of a contender.
 
+use election_core::format::CandidatePrefix;
 use election_core::{
-    CandidatePrefix, Create, CreateMode, Delete, ExpectedVersion, NewZnode, Op, Part, Payload,
-    Version, Watch,
+    Create, CreateMode, Delete, ExpectedVersion, NewZnode, Op, Part, Payload, Version, Watch,
 };
 
 use super::names::{END_MARK, Kind, Name, split};
@@ -57,7 +57,7 @@ impl Request {
                 Self::Exists(Name::parse(&name.text()))
             }
             Op::Exists {
-                znode: election_core::Znode::Child(election_core::Name::Text(END_MARK)),
+                znode: election_core::Znode::Child(election_core::name::Name::Text(END_MARK)),
                 watch: Watch::None,
             } => Self::LookForEnd,
             Op::Exists { znode: election_core::Znode::Child(name), watch: Watch::None } => {

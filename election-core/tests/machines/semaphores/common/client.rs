@@ -2,9 +2,10 @@
 
 use std::collections::VecDeque;
 
+use election_core::semaphore::{Semaphore, SemaphoreOptions};
 use election_core::{
     Change, Command, Create, Delete, ExpectedVersion, Failure, Hold, NewZnode, NomineeId, Op,
-    Recipe as _, Semaphore, SemaphoreOptions, Stat, Ticket, Watch, Znode,
+    Recipe as _, Stat, Ticket, Watch, Znode,
 };
 
 use super::tree::Home;

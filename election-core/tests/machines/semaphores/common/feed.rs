@@ -1,8 +1,8 @@
 //! The events that the machine of a client is fed, and their effects.
 
-use election_core::{
-    Children, Command, Event, GaveUp, LockEnd, LockNotice, Output, Recipe as _, Reply, Ticket,
-};
+use election_core::children::Children;
+use election_core::lock::{GaveUp, LockEnd, LockNotice};
+use election_core::{Command, Event, Output, Recipe as _, Reply, Ticket};
 
 use super::World;
 use super::client::{Answer, Delivery, Request};

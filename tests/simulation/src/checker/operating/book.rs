@@ -3,7 +3,10 @@
 use core::time::Duration;
 use std::collections::{BTreeMap, BTreeSet};
 
-use election_core::{Format, Nominee, NomineeId, Sequence, Token};
+use election_core::election::Nominee;
+use election_core::format::Format;
+use election_core::name::Sequence;
+use election_core::{NomineeId, Token};
 use zk_embedded::{Database, Znode};
 use zk_jute::Zxid;
 

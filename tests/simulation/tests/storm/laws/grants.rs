@@ -2,7 +2,10 @@
 
 use std::sync::{Arc, Weak};
 
-use election_tokio::{Leadership, LockGuard, Permit, Token};
+use election_tokio::Token;
+use election_tokio::election::Leadership;
+use election_tokio::lock::LockGuard;
+use election_tokio::semaphore::Permit;
 
 pub(super) trait Grant {
     fn is_valid(&self) -> bool;

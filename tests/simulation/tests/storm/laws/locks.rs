@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use election_tokio::{LockGuard, Token};
+use election_tokio::Token;
+use election_tokio::lock::LockGuard;
 
 use super::Laws;
 use super::grants::{Grants, Look};

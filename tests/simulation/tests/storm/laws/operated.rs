@@ -4,8 +4,9 @@ use core::time::Duration;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use election_core::Format;
-use election_tokio::{Leadership, Token, Zxid};
+use election_core::format::Format;
+use election_tokio::election::Leadership;
+use election_tokio::{Token, Zxid};
 use tokio::time::{Instant, sleep};
 use zk_embedded::{Database, Znode};
 

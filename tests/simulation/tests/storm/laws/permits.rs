@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use election_tokio::Permit;
+use election_tokio::semaphore::Permit;
 
 use super::Laws;
 use super::grants::{Grants, Look};

@@ -3,7 +3,7 @@
 use core::fmt;
 use std::collections::BTreeMap;
 
-use election_core::CounterOp;
+use election_core::counter::CounterOp;
 use zk_embedded::Database;
 use zk_simulation::recipes::{Books, Broken, ItemId, Moment};
 

@@ -2,7 +2,9 @@
 
 use core::time::Duration;
 
-use election_tokio::{Client, CreateMode, Follow, NomineeHealth, NomineeId, Version};
+use election_tokio::election::Follow;
+use election_tokio::health::NomineeHealth;
+use election_tokio::{Client, CreateMode, NomineeId, Version};
 use zk_test_kit::election::{ELECTION, connect, follows, leads, soon};
 use zk_test_kit::failure::TestResult;
 use zk_test_kit::on_both_servers;
@@ -115,7 +117,8 @@ async fn gaps_between_leaders_are_measured(server: ServerKind) -> TestResult {
     ]);
     soon("it resigns", leadership.resign()).await??;
     let leadership = leads(&mut heir).await?;
-    let is_heir = |leader: &election_tokio::ObservedLeader| Some(&leader.candidate) == own.as_ref();
+    let is_heir =
+        |leader: &election_tokio::election::ObservedLeader| Some(&leader.candidate) == own.as_ref();
     soon("it sees the heir", observer.wait_for(|seen| seen.leader().is_some_and(is_heir)))
         .await??;
     figures = recording.figures();

@@ -2,7 +2,9 @@
 
 use core::time::Duration;
 
-use election_tokio::{Client, LeaseGrade, LostReason};
+use election_tokio::Client;
+use election_tokio::election::LostReason;
+use election_tokio::lease::LeaseGrade;
 use zk_test_kit::election::{follows, leads, soon};
 use zk_test_kit::failure::{TestFailure, TestResult};
 use zk_test_kit::proxy::{Directions, Proxy};

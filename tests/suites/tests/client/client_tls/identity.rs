@@ -1,10 +1,8 @@
 //! Servers and clients that know each other by their certificates.
 
-use election_tokio::{
-    Acls, CreateMode, ErrorCode, ErrorKind, Version,
-    acl::Permissions,
-    tls::{TlsOptions, TlsVersion},
-};
+use election_tokio::acl::{Acls, Permissions};
+use election_tokio::tls::{TlsOptions, TlsVersion};
+use election_tokio::{CreateMode, ErrorCode, ErrorKind, Version};
 use zk_test_kit::failure::TestResult;
 use zk_test_kit::identities::proved_by;
 use zk_test_kit::zookeeper::{ClientAuth, Options, unique_path};

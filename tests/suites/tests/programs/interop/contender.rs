@@ -7,7 +7,7 @@ use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
-use election_core::Access;
+use election_core::format::Access;
 use zk_test_kit::failure::TestFailure;
 use zk_test_kit::history::now;
 use zk_test_kit::wait::{SOON, eventually};

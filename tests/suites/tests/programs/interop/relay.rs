@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Instant;
 
-use election_core::Access;
+use election_core::format::Access;
 use zk_test_kit::failure::{TestFailure, TestResult};
 use zk_test_kit::history::now;
 use zk_test_kit::raw::{CreateMode, RawClient};

@@ -2,7 +2,9 @@
 
 use core::time::Duration;
 
-use election_tokio::{Client, CreateMode, Format, LockGuard, Version};
+use election_tokio::format::Format;
+use election_tokio::lock::LockGuard;
+use election_tokio::{Client, CreateMode, Version};
 use tokio::runtime::Runtime;
 use zk_test_kit::election::{LASTING, connect, soon};
 use zk_test_kit::failure::{TestFailure, TestResult};
