@@ -6,13 +6,19 @@ use election_tokio::{Client, CreateMode, ErrorCode, ErrorKind};
 
 use crate::connection::is_there;
 use crate::failure::Failure;
+use crate::list::recognised;
 
 /// Finds the znode that keeps the node at `node` from being created. The contender's own failure
-/// names no znode, or says only that the node does not exist.
+/// names no znode, or says only that the node does not exist. Of a contender of another format, finds
+/// the name of that format.
 pub(crate) async fn diagnose(client: &Client, node: &str, failure: &Failure) -> Option<Failure> {
     match failure {
         Failure::Nomination(EndReason::Failed(NominationError::NoElectionNode))
         | Failure::Lock(LockError::Failed(LockFailure::NoNode)) => {}
+        Failure::Lock(error @ LockError::OtherFormat { other, .. }) => {
+            let found = recognised(core::slice::from_ref(other));
+            return Some(Failure::OtherFormat { error: error.clone(), found });
+        }
         _ if failure.refusal() == Some(ErrorCode::NO_AUTH) => {}
         _ => return None,
     }

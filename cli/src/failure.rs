@@ -22,7 +22,7 @@ use election_tokio::queue::{ItemName, PutError, TakeError, TakerFailure};
 use election_tokio::session::SessionEnd;
 use election_tokio::{ConnectError, Error, ErrorCode, ErrorKind};
 
-use crate::args::{LockFormat, QueueFormatName};
+use crate::args::{FormatName, LockFormat, QueueFormatName};
 use crate::exit::Exit;
 use crate::settings::SettingsError;
 pub(crate) use operating::OperatingFailure;
@@ -44,6 +44,8 @@ pub(crate) enum Failure {
     Nomination(EndReason),
     #[error("{0}")]
     Lock(#[from] LockError),
+    #[error("{error}")]
+    OtherFormat { error: LockError, found: Option<FormatName> },
     #[error("a lock in the format {0} cannot be shared")]
     NotShared(LockFormat),
     #[error("{0}")]
@@ -132,7 +134,8 @@ impl Failure {
             Self::Nomination(EndReason::Lost(_)) => Exit::InDoubt,
             Self::Counter(CounterError::Failed(CounterFailure::Overflow(_))) => Exit::Usage,
             Self::Nomination(_)
-            | Self::Lock(LockError::Failed(_))
+            | Self::Lock(LockError::Failed(_) | LockError::OtherFormat { .. })
+            | Self::OtherFormat { .. }
             | Self::Barrier(BarrierError::Failed(_))
             | Self::Take(TakeError::Failed(_))
             | Self::Counter(CounterError::Failed(_))

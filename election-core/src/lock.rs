@@ -37,7 +37,7 @@ use crate::event::Event;
 use crate::format::Format;
 use crate::id::{NomineeId, Token};
 use crate::name::CandidateName;
-use crate::nominee::{Contest, Ending, Nominee, Patience, Reaction};
+use crate::nominee::{Contest, Ending, Nominee, OtherFormats, Patience, Reaction};
 use crate::outcome::{Notice, Role};
 use crate::policy::{ElectionNode, OnLoss, Policy};
 use crate::recipe::{Hold, Phase, Recipe};
@@ -143,8 +143,9 @@ impl Lock {
         };
         let policy =
             Policy { on_loss: OnLoss::StandUntilElected, election_node: node, ..Policy::default() };
-        let ending = Ending::Unheeded;
-        let contest = Contest { format, access, patience, ending, ..Contest::ELECTION };
+        let (ending, other_formats) = (Ending::Unheeded, OtherFormats::Refuse);
+        let contest =
+            Contest { format, access, patience, other_formats, ending, ..Contest::ELECTION };
         let contender = Nominee::new(id, policy).contending(contest);
         let (heard, exchange) = (Heard::Nothing, Exchanging::None);
         Ok(Self { contender, gives_up, heard, exchange })
@@ -169,7 +170,8 @@ impl Lock {
         self.contender.candidate()
     }
 
-    /// Returns the sequential znode of another format in the last [`LockNotice::ForeignChild`].
+    /// Returns the sequential znode of another format in the last [`LockNotice::ForeignChild`], or that the
+    /// contender was [refused](LockFailure::OtherFormat) for.
     pub fn foreign_child(&self) -> Option<&str> {
         self.contender.foreign_child()
     }

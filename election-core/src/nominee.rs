@@ -45,7 +45,7 @@ use crate::outcome::{Departure, End, Notice, Role};
 use crate::policy::{ElectionNode, OnLoss, Policy, WhenAsked};
 use crate::recipe::{Hold, Phase, Recipe};
 use crate::ticket::{Incarnation, Ticket};
-pub(crate) use contest::{Contest, Ending, Patience, Rule};
+pub(crate) use contest::{Contest, Ending, OtherFormats, Patience, Rule};
 pub(crate) use home::{Home, HomeChild};
 use rank::LastRank;
 pub use rank::Rank;
@@ -158,7 +158,8 @@ impl Nominee {
         self.contest.format
     }
 
-    /// Returns the sequential znode of another format in the last [`Notice::ForeignChild`].
+    /// Returns the sequential znode of another format in the last [`Notice::ForeignChild`], or that a
+    /// contender was [refused](crate::election::NominationError::OtherFormat) for.
     pub fn foreign_child(&self) -> Option<&str> {
         self.foreign.as_ref().map(ChildName::as_str)
     }

@@ -60,7 +60,7 @@ pub enum Notice {
     /// The nominee waits, because of a znode that it can neither follow nor delete. It looks again
     /// at each [`Event::Look`](crate::Event::Look), and repeats this if the znode is still there.
     Obstructed(Obstacle),
-    /// A sequential znode of another format is in the election, the first such znode by name:
+    /// A sequential znode of another format is in the election, the first such znode by number:
     /// [`Nominee::foreign_child`](crate::election::Nominee::foreign_child) names it. Participants of two
     /// formats do not see each other, and one of each could lead. Reported by the nominee that is
     /// about to lead, or waits for only one predecessor, and again when another one is the first.
@@ -206,4 +206,8 @@ pub enum NominationError {
     /// The driver answered a command with the reply to another one.
     #[error("the reply does not belong to the request")]
     UnexpectedReply,
+    /// A contender of another format stands in the node: only a contender for a lock ends so
+    /// ([`LockFailure::OtherFormat`](crate::lock::LockFailure::OtherFormat)).
+    #[error("a contender of another format stands in the node: let all use one format")]
+    OtherFormat,
 }

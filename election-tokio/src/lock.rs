@@ -76,9 +76,11 @@ struct Settings {
 
 impl Client {
     /// Returns a lock that one client holds at a time, in the format of Curator's
-    /// `InterProcessMutex`.
+    /// `InterProcessReadWriteLock`, as `zkelect lock` by default. It excludes those of
+    /// [`Client::read_lock`] and [`Client::write_lock`] at the same path. A lock that is shared with
+    /// Curator's `InterProcessMutex` needs [`Format::curator_lock`] ([`Lock::format`]).
     pub fn lock(&self, path: &str) -> Lock {
-        Lock::new(self.clone(), path, LockOptions::exclusive())
+        Lock::new(self.clone(), path, LockOptions::write())
     }
 
     /// Returns the lock of a reader, which several readers hold together, in the format of
@@ -89,9 +91,9 @@ impl Client {
     }
 
     /// Returns the lock of a writer, which is held alone: the counterpart of [`Client::read_lock`]
-    /// at the same path.
+    /// at the same path. It is the same as [`Client::lock`].
     pub fn write_lock(&self, path: &str) -> Lock {
-        Lock::new(self.clone(), path, LockOptions::write())
+        self.lock(path)
     }
 }
 

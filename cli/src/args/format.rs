@@ -11,10 +11,9 @@ use election_tokio::format::Format;
 pub(crate) enum FormatName {
     /// Curator's `LeaderLatch`, and the elections of `zkelect run` and election-tokio.
     CuratorLatch,
-    /// Curator's `InterProcessReadWriteLock`; `Client::read_lock` and `write_lock` of election-tokio.
+    /// Curator's `InterProcessReadWriteLock`; `Client::lock`, `read_lock` and `write_lock` of election-tokio.
     CuratorReadWrite,
-    /// Curator's `InterProcessMutex` and `LeaderSelector`; `Client::lock` of election-tokio. It
-    /// cannot be shared.
+    /// Curator's `InterProcessMutex` and `LeaderSelector`. It cannot be shared.
     CuratorLock,
     /// kazoo's `WriteLock` and `ReadLock`, and, without sharing, `Lock` and `Election`.
     Kazoo,

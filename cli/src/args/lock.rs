@@ -20,9 +20,10 @@ COMMAND finds in its environment:
   ZKELECT_ZNODE  the name of the znode by which the lock is held
 
 What keeps each other out: all `zkelect lock` of one PATH in one format, with and without --shared.
-With another --format they do not see each other, and two may hold the lock at once: choose one for
-each PATH. The default, curator-read-write, mixes with Curator's InterProcessReadWriteLock; for
-Curator's InterProcessMutex, and `Client::lock` of election-tokio, take curator-lock everywhere.
+With another --format they do not see each other: one that finds another there ends, with code 78.
+Choose one for each PATH. The default, curator-read-write, is that of election-tokio's locks, and
+mixes with Curator's InterProcessReadWriteLock; for Curator's InterProcessMutex take curator-lock
+everywhere.
 
 When the lock is in doubt or lost, COMMAND's process group gets SIGTERM, and SIGKILL after the grace,
 but no later than the lease deadline: the moment from which another machine may hold the lock. That

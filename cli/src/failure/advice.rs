@@ -9,6 +9,8 @@ use election_tokio::lock::LockError;
 use election_tokio::queue::PutError;
 use election_tokio::{ConnectError, Error, ErrorCode, ErrorKind};
 
+use crate::args::{FormatName, Kind};
+
 use super::{Failure, is_authentication, is_permission, is_refused_identity};
 
 impl Failure {
@@ -25,6 +27,7 @@ impl Failure {
                 "let the identity of --auth or --sasl-user, or the subject of --tls-cert, or every client, \
                  create below {parent} (`setAcl` in zkCli.sh), or create the node for them"
             )),
+            Self::OtherFormat { found, .. } => Some(other_format_advice(*found)),
             _ => match self.refusal() {
                 Some(code) if is_permission(code) => Some(permission_advice(code).to_owned()),
                 _ => self.plain_advice().map(str::to_owned),
@@ -110,6 +113,24 @@ fn operation_advice(error: &Error) -> Option<&'static str> {
         }
         _ => None,
     }
+}
+
+/// Returns which format the other contender has, as far as its name tells.
+fn other_format_advice(found: Option<FormatName>) -> String {
+    let advice = match found.map(|format| (format, format.kind())) {
+        Some((format, Kind::Lock)) => {
+            return format!(
+                "give all contenders for it one format: the other one has --format {format}"
+            );
+        }
+        Some((_, Kind::Election)) => {
+            "an election is held there (`zkelect list` shows it): take another PATH"
+        }
+        Some((_, Kind::Semaphore)) | None => {
+            "`zkelect list` shows what is there: take another PATH, or let all contenders use one format"
+        }
+    };
+    advice.to_owned()
 }
 
 fn http_advice(address: SocketAddr, error: &io::Error) -> Option<String> {

@@ -107,19 +107,34 @@ async fn a_contender_that_is_not_ephemeral_is_warned_of_and_waited_for() {
     run.wait_for("acquired", 1);
 }
 
-/// Neither sees the other, but zkelect looks.
+/// Neither sees the other, but zkelect looks: it ends at once, and says which format to give.
 #[tokio::test]
-async fn a_contender_of_another_format_is_warned_of_and_waited_for() {
+async fn a_contender_of_another_format_ends_a_lock() {
     let server = Served::start("blocked-foreign", &[]);
     let client = Client::builder(server.address()).connect().await.expect("a session");
     client.create(LOCK, "", CreateMode::Persistent).await.expect("it is created");
     let path = format!("{LOCK}/abababababababababababababababab__lock__0000000000");
     client.create(&path, "", CreateMode::Ephemeral).await.expect("it is created");
     let folder = Folder::new("blocked-foreign-run");
-    let plan = Plan { servers: server.address(), id: "a", options: &[], script: BEATING };
-    let run = Run::lock(&folder, &plan);
-    run.wait_until_said("of another format");
-    assert_eq!(run.names(), Vec::<String>::new());
-    client.delete(&path, Version::ANY).await.expect("it is deleted");
-    run.wait_for("acquired", 1);
+    for (id, options) in [("waits", &[][..]), ("tries", &["--try"])] {
+        let plan = Plan { servers: server.address(), id, options, script: BEATING };
+        let mut run = Run::lock(&folder, &plan);
+        assert_eq!(run.ended().code(), Some(78), "{}", run.said());
+        for said in ["another format than", "__lock__0000000000", "--format kazoo"] {
+            assert!(run.said().contains(said), "{said}: {}", run.said());
+        }
+    }
+    let children = client.get_children(LOCK).await.expect("it lists");
+    assert_eq!(children.iter().count(), 1, "{children:?}");
+    let options = ["--format", "kazoo", "--try"];
+    let plan = Plan { servers: server.address(), id: "same", options: &options, script: BEATING };
+    assert_eq!(Run::lock(&folder, &plan).ended().code(), Some(1), "it is held");
+
+    // No format of a lock.
+    let path = format!("{LOCK}-elected");
+    let mut nomination = client.election(&path).nominate().expect("it stands");
+    nomination.elected().await.expect("it leads");
+    let ended = output(&["lock", "--servers", server.address(), &path, "--", "true"]);
+    assert_eq!(ended.status.code(), Some(78), "{}", text(&ended.stderr));
+    assert!(text(&ended.stderr).contains("an election is held there"), "{}", text(&ended.stderr));
 }

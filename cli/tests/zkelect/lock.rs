@@ -247,7 +247,12 @@ async fn a_format_keeps_out_those_of_the_same_format() {
     for (id, options, lock) in [
         ("rw", &[][..], client.write_lock(LOCK)),
         ("rw-named", &["--format", "curator-read-write"], client.read_lock(LOCK)),
-        ("curator", &["--format", "curator-lock"], client.lock(LOCK)),
+        ("default", &[], client.lock(LOCK)),
+        (
+            "curator",
+            &["--format", "curator-lock"],
+            client.lock(LOCK).format(election_tokio::format::Format::curator_lock()),
+        ),
         (
             "kazoo",
             &["--format", "kazoo"],

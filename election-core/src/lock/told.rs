@@ -54,7 +54,7 @@ pub enum LockNotice {
     /// It waits, because of a znode that it can neither wait for nor delete. It looks again at each
     /// [`Event::Look`](crate::Event::Look), and repeats this if the znode is still there.
     Obstructed(Obstacle),
-    /// A sequential znode of another format is in the lock's node, the first such znode by name:
+    /// A sequential znode of another format is in the lock's node, the first such znode by number:
     /// [`Lock::foreign_child`](super::Lock::foreign_child) names it. Contenders of two formats do
     /// not see each other. Reported by the contender that is about to hold, or waits for only one
     /// other, and again when another one is the first.
@@ -146,6 +146,14 @@ pub enum LockFailure {
     /// The driver answered a command with the reply to another one.
     #[error("the reply does not belong to the request")]
     UnexpectedReply,
+    /// A contender of another format was at the lock's node before this one; or it came later, and was
+    /// still there at the next [`Event::Look`](crate::Event::Look). Contenders of two formats do not see
+    /// each other. [`Lock::foreign_child`](super::Lock::foreign_child) names it.
+    #[error(
+        "a contender of another format stands in the lock's node, and the two do not see each other: \
+         let all contenders use one format"
+    )]
+    OtherFormat,
 }
 
 impl LockNotice {
@@ -188,6 +196,7 @@ impl LockFailure {
             NominationError::UnreadableReply => Self::UnreadableReply,
             NominationError::TooLarge => Self::TooLarge,
             NominationError::UnexpectedReply => Self::UnexpectedReply,
+            NominationError::OtherFormat => Self::OtherFormat,
         }
     }
 }

@@ -18,6 +18,7 @@ pub(crate) struct Contest {
     pub(crate) format: Format,
     pub(crate) access: Access,
     pub(crate) patience: Patience,
+    pub(crate) other_formats: OtherFormats,
     pub(crate) home: Home,
     pub(crate) rule: Rule,
     pub(crate) ending: Ending,
@@ -51,11 +52,23 @@ pub(crate) enum Patience {
     Leaves,
 }
 
+/// The reaction to a contender of another format, which is in the way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum OtherFormats {
+    /// The nominee waits for its end, however long that takes: it may be an election that moves from one
+    /// format to another.
+    AreWaitedFor,
+    /// The contender ends where the other one was before it, or is still there at the next look. Two that
+    /// waited for each other would do so for good.
+    Refuse,
+}
+
 impl Contest {
     pub(crate) const ELECTION: Self = Self {
         format: Format::curator_latch(),
         access: Access::Exclusive,
         patience: Patience::Waits,
+        other_formats: OtherFormats::AreWaitedFor,
         home: Home::Node,
         rule: Rule::Turn,
         ending: Ending::ByMark,

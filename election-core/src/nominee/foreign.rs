@@ -6,13 +6,17 @@
 //! sequential child in its list, and waits while one is ephemeral and another session's. Without
 //! such a child that costs no request. A child that appears while the nominee leads, or is the
 //! heir, is found at the next promotion or look.
+//!
+//! Two that wait for each other would wait for good. So a contender for a lock is refused where the
+//! other one was before it, and waits for one that came later until the next look at most: by then a
+//! contender of this kind has been refused itself. A nominee goes on waiting, with a notice at each look.
 
 use super::contest::Contest;
 use super::home::Home;
 use super::request::Request;
 use crate::command::{Op, Watch};
 use crate::format::Child;
-use crate::name::ChildName;
+use crate::name::{ChildName, Sequence};
 use crate::ticket::Ticket;
 
 /// A sequential child of another format, in the way of a nominee that would lead without it.
@@ -54,7 +58,7 @@ pub(super) enum TombstoneWatch {
 /// The children in a list besides candidates.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Others<'a> {
-    /// The first foreign sequential child, by name.
+    /// The first foreign sequential child: the one with the lowest number.
     pub(super) first: Option<&'a str>,
     /// The first one behind those that were looked at.
     pub(super) next: Option<&'a str>,
@@ -62,6 +66,12 @@ pub(super) struct Others<'a> {
 }
 
 impl ForeignChild {
+    /// Returns whether it was created before the contender with this number. One with a number that the server
+    /// gives more than once was not.
+    pub(super) fn is_before(&self, own: Sequence) -> bool {
+        Sequence::at_end_of(self.name.as_str()).is_some_and(|number| number <= own)
+    }
+
     pub(super) fn demand(&self, home: Home) -> Option<(Request, Op<'_>)> {
         match self.watch {
             ForeignWatch::Unset => {
@@ -109,18 +119,24 @@ impl<'a> Others<'a> {
             self.is_over = true;
             return;
         }
-        let is_before = |known: Option<&str>| known.is_none_or(|known| name < known);
+        let is_before = |known: Option<&str>| known.is_none_or(|known| age(name) < age(known));
         match contest.format.child(name) {
             Child::Tombstone => self.is_over = true,
             Child::Foreign => {
                 if is_before(self.first) {
                     self.first = Some(name);
                 }
-                if passed.is_none_or(|passed| passed < name) && is_before(self.next) {
+                if passed.is_none_or(|passed| age(passed) < age(name)) && is_before(self.next) {
                     self.next = Some(name);
                 }
             }
             Child::Contender { .. } | Child::Exhausted | Child::Other => {}
         }
     }
+}
+
+/// Returns the place of a foreign child among those of its kind: by its number, then by its name. All children
+/// take their numbers from one counter, so the number says which of two formats was there first.
+fn age(name: &str) -> (u32, &str) {
+    (Sequence::at_end_of(name).map_or(u32::MAX, Sequence::get), name)
 }

@@ -1,16 +1,17 @@
 //! How a nominee handles foreign children, and the sign that the election is over.
 
+use super::contest::OtherFormats;
 use super::foreign::{ForeignChild, ForeignWatch, TombstoneWatch};
 use super::stage::{Afterwards, LeaderWatch, Leading, Position, Stage, Standing};
 use super::{Nominee, Patience, is_owned, mismatch};
 use crate::event::{Change, Failure, Reply};
 use crate::id::SessionId;
 use crate::name::ChildName;
-use crate::outcome::{End, Notice, Obstacle};
+use crate::outcome::{End, NominationError, Notice, Obstacle};
 use crate::ticket::Ticket;
 
 impl Nominee {
-    /// Reports a foreign child, once for each that becomes the first by name. A name that is too
+    /// Reports a foreign child, once for each that becomes the first by number. A name that is too
     /// long to be kept is reported if it is in the way.
     pub(super) fn report_foreign(&mut self, first: Option<&str>) -> Option<Notice> {
         let known = self.foreign.as_ref().map(ChildName::as_str);
@@ -39,7 +40,10 @@ impl Nominee {
             position
             && *known == name
         {
-            return Some(Notice::Obstructed(Obstacle::Foreign));
+            return match self.contest.other_formats {
+                OtherFormats::AreWaitedFor => Some(Notice::Obstructed(Obstacle::Foreign)),
+                OtherFormats::Refuse => Some(self.refuse(name)),
+            };
         }
         *position = Position::Foreign(ForeignChild { name, watch: ForeignWatch::Unset });
         report
@@ -57,10 +61,20 @@ impl Nominee {
         let Position::Foreign(foreign) = position else {
             return None;
         };
+        let is_refused = match (self.contest.other_formats, result) {
+            (OtherFormats::AreWaitedFor, _) => false,
+            // No watch would report its end.
+            (OtherFormats::Refuse, Err(Failure::NoAuth)) => true,
+            (OtherFormats::Refuse, _) => foreign.is_before(own.sequence()),
+        };
         match result {
             Ok(Reply::Exists(stat)) if stat.owner.is_none() || is_owned(stat, session) => {
                 foreign.watch = ForeignWatch::Passed;
                 None
+            }
+            Ok(Reply::Exists(_)) | Err(Failure::NoAuth) if is_refused => {
+                let name = foreign.name.clone();
+                Some(self.refuse(name))
             }
             Ok(Reply::Exists(_)) | Err(Failure::NoAuth)
                 if self.contest.patience == Patience::Leaves =>
@@ -85,6 +99,12 @@ impl Nominee {
             }
             _ => Some(self.fail(mismatch(result))),
         }
+    }
+
+    /// Ends the contender, since this one of another format stands in the node.
+    fn refuse(&mut self, other: ChildName) -> Notice {
+        self.foreign = Some(other);
+        self.fail(NominationError::OtherFormat)
     }
 
     pub(super) fn tombstone_answered(

@@ -93,6 +93,8 @@ pub struct World {
     pub numbers_matter: bool,
     /// Whether nominations may fail because the server refuses what they need.
     pub may_fail: bool,
+    /// Whether contenders of two formats meet, so that locks may be refused.
+    pub mixes_formats: bool,
     /// The candidates that an operator deleted, as long as their nominees may not know it.
     pub evicted: Vec<(Name, Token)>,
     /// The first rule that was broken.
@@ -134,8 +136,11 @@ impl World {
     }
 
     fn of(wishes: &[Wish], budget: Budget) -> Self {
+        let format = |wish: &Wish| wish.kind().format();
+        let mixes_formats = wishes.windows(2).any(|two| format(&two[0]) != format(&two[1]));
         let wishes = wishes.iter().enumerate();
         Self {
+            mixes_formats,
             server: Server::new(),
             clients: wishes.map(|(index, wish)| Client::new(index, *wish)).collect(),
             budget,
@@ -261,6 +266,8 @@ impl World {
     /// Adds a znode to the world that no client created.
     pub fn with_znode(mut self, znode: Znode) -> Self {
         self.server.zxid = self.server.zxid.max(znode.token.get());
+        let is_foreign = |client: &Client| client.kind().format() != znode.name.kind.format();
+        self.mixes_formats |= self.clients.iter().any(is_foreign);
         self.server.commit(Entry::Created(znode));
         self
     }

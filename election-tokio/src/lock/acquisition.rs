@@ -7,12 +7,12 @@ use std::sync::Arc;
 use election_core::NomineeId;
 use election_core::election::Departure;
 use election_core::format::Recovery;
-use election_core::lock::LockEnd;
+use election_core::lock::{LockEnd, LockFailure};
 use election_session::{RecipeKey, Site};
 use futures_core::Stream as _;
 use zk_session::SessionEnd;
 
-use super::contending::Contending;
+use super::contending::{Contending, Refusal};
 use super::error::{LockError, LockLost, NotDowngraded, ReleaseError};
 use super::face::{LockFace, Shown};
 use crate::client::Client;
@@ -35,6 +35,7 @@ enum Outcome {
     NotAcquired,
     /// The holding was lost.
     Lost,
+    Refused(Box<Refusal>),
     Failed(LockError),
 }
 
@@ -90,6 +91,11 @@ where
                 Poll::Ready(Outcome::NotAcquired) => Ok(None),
                 // The user was not told yet that it is held.
                 Poll::Ready(Outcome::Lost) => continue,
+                Poll::Ready(Outcome::Refused(refusal)) => {
+                    let Refusal { other, format } = *refusal;
+                    let path = self.site.path().to_owned();
+                    Err(LockError::OtherFormat { path, other, format })
+                }
                 Poll::Ready(Outcome::Failed(error)) => Err(error),
             });
         }
@@ -130,6 +136,7 @@ impl Acquisition {
                 Shown::Ended(LockEnd::Failed(failure)) => {
                     Outcome::Failed(LockError::Failed(failure))
                 }
+                Shown::Refused(refusal) => Outcome::Refused(refusal),
                 Shown::ClientEnded(end) => Outcome::Failed(LockError::ClientClosed(end)),
             });
         }
@@ -167,7 +174,7 @@ impl Acquisition {
                 }
                 Some(Shown::Held(next)) if !Arc::ptr_eq(&next, tenure) => return Ok(next),
                 Some(Shown::Contending | Shown::Held(_)) => {}
-                Some(Shown::Ended(_) | Shown::ClientEnded(_)) | None => {
+                Some(Shown::Ended(_) | Shown::Refused(_) | Shown::ClientEnded(_)) | None => {
                     return Err(NotDowngraded::Lost(tenure.until_lost().await));
                 }
             }
@@ -187,6 +194,11 @@ impl Acquisition {
                     return Err(ReleaseError::AlreadyLost(LockLost::of_cause(cause)));
                 }
                 Shown::Ended(LockEnd::Failed(failure)) => {
+                    return Err(ReleaseError::AlreadyLost(LockLost::Failed(failure)));
+                }
+                // It has not held.
+                Shown::Refused(_) => {
+                    let failure = LockFailure::OtherFormat;
                     return Err(ReleaseError::AlreadyLost(LockLost::Failed(failure)));
                 }
                 Shown::ClientEnded(SessionEnd::Closed | SessionEnd::Expired(_)) => {

@@ -2,8 +2,8 @@
 
 use core::fmt;
 
-use election_core::format::{Access, Recovery};
-use election_core::lock::{Lock, LockEnd, LockNotice, LockState};
+use election_core::format::{Access, Format, Recovery};
+use election_core::lock::{Lock, LockEnd, LockFailure, LockNotice, LockState};
 use election_core::name::CandidateName;
 use election_core::semaphore::{Semaphore, SemaphoreState};
 use election_core::{NomineeId, Recipe};
@@ -34,10 +34,24 @@ pub(crate) trait Contending:
     /// Returns the sequential znode of another format that it reported last.
     fn foreign_child(&self) -> Option<&str>;
 
+    /// Returns why it was refused, if a contender of another format was the reason.
+    fn refusal(&self) -> Option<Refusal> {
+        None
+    }
+
     /// Returns whether another client asks it to release.
     fn is_revoke_requested(&self) -> bool {
         false
     }
+}
+
+/// Reason of a contender that was refused.
+#[derive(Clone, Debug)]
+pub(crate) struct Refusal {
+    /// The name of the other contender's znode.
+    pub(crate) other: String,
+    /// The own format.
+    pub(crate) format: Format,
 }
 
 impl Contending for Lock {
@@ -76,6 +90,16 @@ impl Contending for Lock {
 
     fn foreign_child(&self) -> Option<&str> {
         self.foreign_child()
+    }
+
+    fn refusal(&self) -> Option<Refusal> {
+        match self.state() {
+            LockState::Ended(LockEnd::Failed(LockFailure::OtherFormat)) => {
+                let other = self.foreign_child()?.to_owned();
+                Some(Refusal { other, format: self.format() })
+            }
+            _ => None,
+        }
     }
 
     fn is_revoke_requested(&self) -> bool {

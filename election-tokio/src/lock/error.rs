@@ -3,6 +3,7 @@
 use core::fmt;
 
 use election_core::election::Cause;
+use election_core::format::Format;
 use election_core::lock::{DowngradeRefused, LockFailure, LockFormatError};
 use zk_jute::ErrorCode;
 use zk_session::SessionEnd;
@@ -44,6 +45,21 @@ pub enum LockError {
     /// The lock cannot be held in this format.
     #[error(transparent)]
     Format(#[from] LockFormatError),
+    /// A contender of another format was at the path before this one, or came later and stayed. Contenders of
+    /// two formats do not see each other, and two that wait for each other would do so for good. Give all of
+    /// them one format ([`Lock::format`](crate::lock::Lock::format)).
+    #[error(
+        "at {path} the contender {other} has another format than {format:?}, and contenders of two \
+         formats do not see each other: let all use one"
+    )]
+    OtherFormat {
+        /// The path of the lock.
+        path: String,
+        /// The name of the other contender's znode.
+        other: String,
+        /// The format of this contender.
+        format: Format,
+    },
     /// It failed in a way that trying again does not repair.
     #[error("{}", Named(*.0))]
     Failed(LockFailure),

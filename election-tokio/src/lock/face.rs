@@ -9,7 +9,7 @@ use election_session::{GrantChange, GrantEnd, RecipeEnd, Site, Step, View};
 use tokio::time::Instant;
 use zk_session::SessionEnd;
 
-use super::contending::Contending;
+use super::contending::{Contending, Refusal};
 use super::error::LockLost;
 use crate::broadcast::{Receiver, Sender};
 use crate::clock::Clock;
@@ -37,6 +37,8 @@ pub(super) enum Shown {
     /// Held as before, by a writer that was to become a reader.
     NotDowngraded(Arc<Tenure<LockLost>>, LockFailure),
     Ended(LockEnd),
+    /// It was refused, for a contender of another format.
+    Refused(Box<Refusal>),
     ClientEnded(SessionEnd),
 }
 
@@ -44,7 +46,7 @@ impl Shown {
     const fn tenure(&self) -> Option<&Arc<Tenure<LockLost>>> {
         match self {
             Self::Held(tenure) | Self::NotDowngraded(tenure, _) => Some(tenure),
-            Self::Contending | Self::Ended(_) | Self::ClientEnded(_) => None,
+            Self::Contending | Self::Ended(_) | Self::Refused(_) | Self::ClientEnded(_) => None,
         }
     }
 }
@@ -156,7 +158,8 @@ impl<C: Contending> Face for LockFace<C> {
             return;
         }
         if let Some(end) = contender.end() {
-            self.end(Shown::Ended(end), unlocked);
+            let refusal = contender.refusal().map(|refusal| Shown::Refused(Box::new(refusal)));
+            self.end(refusal.unwrap_or(Shown::Ended(end)), unlocked);
         }
     }
 

@@ -130,6 +130,9 @@ impl Lock {
     }
 
     /// Sets the format of the contenders' names: all contenders for one lock need the same one.
+    /// A contender that finds an earlier one of another format is refused, by
+    /// [`LockError::OtherFormat`]; one that finds a later one waits for its end until its next look, a
+    /// minute at most by default, and is refused then.
     ///
     /// In [`Format::zookeeper_write_lock`], [`Format::leader_election_support`] and
     /// [`Format::go_leaderelection`] no name tells one contender of a session from another. There a

@@ -199,8 +199,8 @@ async fn none_leads_beside_a_participant_of_another_format() {
     assert!(journal.of("event blocked").len() > 1, "each look tells of it again");
     assert_eq!(journal.of("event a sequential znode of another format").len(), 1);
 
-    let lock = client.lock(ELECTION).try_lock().await.unwrap();
-    assert!(lock.is_none(), "it is not free while another kind of lock may be held");
+    let lock = client.lock(ELECTION).try_lock().await;
+    assert!(matches!(lock, Err(LockError::OtherFormat { .. })), "{lock:?}");
     other.close().await.unwrap();
     settle().await;
     nomination.elected().await.unwrap();

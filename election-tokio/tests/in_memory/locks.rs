@@ -53,7 +53,7 @@ async fn a_lock_is_held_by_one_at_a_time_in_the_order_of_asking() {
     assert!(first.is_valid() && first.valid_until().is_some());
     assert!(first.remaining() > Duration::ZERO);
     assert_eq!(server.children(LOCK), [first.znode().to_string()]);
-    assert!(first.znode().text().contains("-lock-"), "{}", first.znode());
+    assert!(first.znode().text().contains("-__WRIT__"), "{}", first.znode());
 
     let (handle, same) = (lock(&other), lock(&one));
     let mut second = Box::pin(handle.lock());
@@ -332,8 +332,20 @@ async fn what_a_lock_costs() {
     assert_eq!(server.watches(), 3, "the holder's own, the waiter's own, and between");
     guard.release().await.unwrap();
     let guard = waiting.await.unwrap();
-    assert_eq!(asked(), [OpCode::DELETE], "the next holder asks for nothing");
+    assert_eq!(asked(), [OpCode::DELETE, LIST], "the one before it may have left a reader");
     drop(guard);
     settle().await;
     assert_eq!(asked(), [OpCode::DELETE]);
+
+    // In a format without readers.
+    let lock = |client: &Client| client.lock("/deep/mutex").format(Format::curator_lock());
+    let guard = lock(&one).lock().await.unwrap();
+    let handle = lock(&other);
+    let mut waiting = Box::pin(handle.lock());
+    assert!(waits(&mut waiting).await);
+    asked();
+    guard.release().await.unwrap();
+    drop(waiting.await.unwrap());
+    settle().await;
+    assert_eq!(asked(), [OpCode::DELETE; 2], "the next holder asks for nothing");
 }

@@ -55,6 +55,8 @@ mod lost_links;
 #[cfg(test)]
 mod members;
 #[cfg(test)]
+mod mixed_formats;
+#[cfg(test)]
 mod nominations;
 #[cfg(test)]
 mod observers;

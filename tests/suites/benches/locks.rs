@@ -16,6 +16,7 @@ use std::io::{self, BufRead as _, BufReader, Lines, Write as _};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use std::time::Instant;
 
+use election_tokio::format::Format;
 use election_tokio::lease::LeaseGrade;
 use election_tokio::{Client, CreateMode};
 use tokio::runtime::{Builder, Runtime};
@@ -124,7 +125,8 @@ impl Side {
             }
             Self::Ours(client) => runtime.block_on(async {
                 for _ in 0..turns {
-                    client.lock(PATH).lock().await?.release().await?;
+                    let lock = client.lock(PATH).format(Format::curator_lock());
+                    lock.lock().await?.release().await?;
                 }
                 Ok::<_, TestFailure>(())
             })?,

@@ -1,6 +1,7 @@
 //! The laws that must hold in every state of a world.
 
 use election_core::election::{End, NominationError, Role};
+use election_core::format::Format;
 use election_core::{Recipe, Token};
 
 use super::World;
@@ -60,7 +61,9 @@ impl World {
     fn check_exclusion(&self, leaders: &[usize]) -> Result<(), String> {
         let kind = |leader: &usize| self.clients[*leader].kind();
         for (at, leader) in leaders.iter().enumerate() {
-            let excluded = |other: &&usize| kind(leader).excludes(kind(other));
+            let excluded = |other: &&usize| {
+                kind(leader).excludes(kind(other)) || kind(leader).format() != kind(other).format()
+            };
             if let Some(other) = leaders[at + 1..].iter().find(excluded) {
                 return Err(format!("several lead: {leader} and {other}"));
             }
@@ -70,8 +73,8 @@ impl World {
                     znode.name.sequence < own.sequence && znode.name.kind.excludes(own.kind)
                 })
             };
-            if self.is_foreign_to(&self.clients[*leader]) {
-                return Err(format!("{leader} leads beside one of another format"));
+            if self.is_foreign_before(&self.clients[*leader]) {
+                return Err(format!("{leader} leads behind one of another format"));
             }
             if let Some(znode) = self.server.tip.znodes.iter().find(is_before) {
                 return Err(format!("{leader} leads before {:?}", znode.name));
@@ -122,9 +125,14 @@ impl World {
 
     /// Whether a contender of another format stands in the node, which does not see this client's.
     fn is_foreign_to(&self, client: &Client) -> bool {
+        self.server.tip.znodes.iter().any(|znode| is_foreign(client, znode))
+    }
+
+    /// Whether one stood there before this client did. A later one looks, and waits or is refused.
+    fn is_foreign_before(&self, client: &Client) -> bool {
+        let own = client.candidate().map(|own| own.sequence);
         self.server.tip.znodes.iter().any(|znode| {
-            znode.name.kind.format() != client.kind().format()
-                && ![PERSISTENT, client.session].contains(&znode.owner)
+            is_foreign(client, znode) && own.is_none_or(|own| znode.name.sequence < own)
         })
     }
 
@@ -167,6 +175,9 @@ impl World {
             return Err(format!("{} watches", client.watchers.len()));
         }
         match client.nominee.role() {
+            // No nominee ends so: an election may move from one format to another.
+            Role::Ended(End::Failed(NominationError::OtherFormat))
+                if self.mixes_formats && client.nominee.is_lock() => {}
             // Where no operator has deleted it, it is created.
             Role::Ended(End::Failed(NominationError::NoElectionNode)) if self.numbers_matter => {}
             Role::Ended(End::Failed(
@@ -232,7 +243,8 @@ impl World {
     }
 
     /// Checks that a deletion wakes one follower at most; that of a writer, or of a contender of another format,
-    /// wakes one writer, and the readers behind it, which are to wake together.
+    /// wakes one writer, and the readers behind it, which are to wake together. Those of
+    /// each format count for themselves.
     fn check_herd(&self) -> Result<(), String> {
         for znode in &self.server.tip.znodes {
             let follows = |client: &&Client| {
@@ -242,7 +254,12 @@ impl World {
                     && self.stands(client)
                     && client.watchers.iter().any(|watcher| watcher.name == znode.name)
             };
-            let followers = self.clients.iter().filter(follows).count();
+            let followers = |format: Format| {
+                let is_of = |client: &&Client| client.kind().format() == format;
+                self.clients.iter().filter(follows).filter(is_of).count()
+            };
+            let formats = self.clients.iter().map(|client| client.kind().format());
+            let followers = formats.map(followers).max().unwrap_or(0);
             if followers > 1 {
                 return Err(format!("herd: {followers} followers watch {:?}", znode.name));
             }
@@ -257,4 +274,9 @@ impl World {
         }
         Ok(())
     }
+}
+
+fn is_foreign(client: &Client, znode: &Znode) -> bool {
+    znode.name.kind.format() != client.kind().format()
+        && ![PERSISTENT, client.session].contains(&znode.owner)
 }

@@ -245,6 +245,7 @@ fn end_of(end: LockEnd) -> election_core::election::End {
             LockFailure::Rejected(code) => NominationError::Rejected(code),
             LockFailure::UnreadableReply => NominationError::UnreadableReply,
             LockFailure::TooLarge => NominationError::TooLarge,
+            LockFailure::OtherFormat => NominationError::OtherFormat,
             _ => NominationError::UnexpectedReply,
         }),
     }

@@ -15,6 +15,7 @@ const SESSION: Format = Format::zookeeper_write_lock();
 const LATCH: Format = Format::curator_latch();
 const LOCK: LockOptions = LockOptions::exclusive();
 const READ: LockOptions = LockOptions::read();
+const WRITE: LockOptions = LockOptions::write();
 
 const fn lock_in(format: Format) -> LockOptions {
     LockOptions { format, ..LOCK }
@@ -213,6 +214,30 @@ fn two_nominees_beside_one_that_may_not_be_read() {
         let world = beside_with(Access::Barred, (Kind::Plain, FOREIGN), world).lagging(1);
         explore(&format!("2 nominees beside one in {name} that is barred, 1 loss"), world);
     }
+}
+
+/// Curator's lock and its read/write lock at one node: none waits for one that waits for it.
+#[test]
+fn locks_of_two_formats() {
+    let budget = Budget { losses: 1, expiries: 1, withdrawals: 1, ..NO_FAULTS };
+    let world = World::locks(&[LOCK, WRITE], budget).lagging(1);
+    explore("a lock, a writer of another format, 1 loss, 1 expiry, 1 withdrawal", world);
+    let world = World::locks(&[READ, lock_in(PLAIN)], budget).lagging(1);
+    explore("a reader, a lock in n_, 1 loss, 1 expiry, 1 withdrawal", world);
+    let budget = Budget { losses: 1, looks: 1, ..NO_FAULTS };
+    let world = World::locks(&[LOCK, WRITE, WRITE], budget).lagging(1);
+    explore("a lock, 2 writers of another format, 1 loss, 1 look", world);
+    let world = World::locks(&[WRITE, LOCK, LOCK], budget).lagging(1);
+    explore("a writer, 2 locks of another format, 1 loss, 1 look", world);
+}
+
+/// The one that tries is refused, or gives up.
+#[test]
+fn a_lock_and_one_of_another_format_that_does_not_wait() {
+    let budget = Budget { losses: 1, withdrawals: 1, ..NO_FAULTS };
+    let tries = LockOptions { when_busy: WhenBusy::GiveUp, ..WRITE };
+    let world = World::locks(&[LOCK, tries], budget).lagging(1);
+    explore("a lock, a writer of another format that tries, 1 loss, 1 withdrawal", world);
 }
 
 /// Curator's lock and its read/write lock at one node.

@@ -3,6 +3,7 @@
 use core::time::Duration;
 use std::sync::Arc;
 
+use election_tokio::format::Format;
 use election_tokio::lock::{LockError, LockFailure, LockGuard};
 use election_tokio::{ErrorCode, TransactionError, Version};
 use tokio::time::{Instant, sleep, timeout};
@@ -91,7 +92,7 @@ impl Life {
     ) -> Result<Option<LockGuard>, LockError> {
         let path = lock.path();
         let acquisition = match (lock, want) {
-            (Lock::Exclusive, _) => self.client.lock(&path),
+            (Lock::Exclusive, _) => self.client.lock(&path).format(Format::curator_lock()),
             (Lock::Shared, Want::Write) => self.client.write_lock(&path),
             (Lock::Shared, Want::Read) => self.client.read_lock(&path),
         };
