@@ -15,7 +15,7 @@ use super::{
 use crate::code::{NO_CHILDREN_FOR_EPHEMERALS, NO_NODE, NODE_EXISTS, NOT_EMPTY};
 use crate::command::{Command, Output, Watch};
 use crate::event::{Event, Failure, Reply};
-use crate::id::SessionId;
+use crate::id::{SessionId, Version};
 use crate::ticket::Ticket;
 
 pub(super) type Told<D> = Option<TakerNotice<D>>;
@@ -107,7 +107,7 @@ impl<D: for<'a> From<&'a [u8]>, const N: usize> Taker<D, N> {
                 self.stage = Stage::Settling(Session::Other);
                 None
             }
-            (Stage::GivingBack(parting, _), _) => self.end(parting.end()),
+            (Stage::GivingBack(parting, _), _) => self.end(parting.end_of_claim()),
             (Stage::Owing(_), _) => {
                 self.stage = Stage::Over;
                 None
@@ -137,10 +137,12 @@ impl<D: for<'a> From<&'a [u8]>, const N: usize> Taker<D, N> {
             Stage::Comparing => self.compared(result),
             Stage::Listing(watch) => self.listed(watch, ticket, result),
             Stage::Reading => self.read(result),
-            Stage::Deleting { data, earlier, .. } => self.deleted(data, earlier, result),
-            Stage::Checking { data, .. } => match result {
+            Stage::Deleting { version, data, earlier } => {
+                self.deleted(version, data, earlier, result)
+            }
+            Stage::Checking { data, parting, .. } => match result {
                 // It stands, so the deletion was not executed, nor will it be: it was sent before.
-                Ok(_) => self.end(TakerEnd::Withdrawn),
+                Ok(_) => self.end(parting.end()),
                 Err(_) => self.unknown(data),
             },
             Stage::Claiming(earlier) => self.claimed(earlier, result),
@@ -187,6 +189,7 @@ impl<D: for<'a> From<&'a [u8]>, const N: usize> Taker<D, N> {
 
     fn deleted(
         &mut self,
+        version: Version,
         data: D,
         earlier: Earlier,
         result: Result<Reply<'_>, Failure>,
@@ -208,6 +211,11 @@ impl<D: for<'a> From<&'a [u8]>, const N: usize> Taker<D, N> {
             // It is claimed, or has children of another kind: it was not deleted before either.
             (Err(Failure::Rejected(NOT_EMPTY)), Earlier::None | Earlier::Lost) => None,
             (result, Earlier::None) => self.refused(&result),
+            (refused @ Err(Failure::NoAuth), Earlier::Lost) => {
+                let parting = Parting::Failed(failure_of(&refused));
+                self.stage = Stage::Checking { version, data, parting };
+                None
+            }
             (_, Earlier::Lost | Earlier::Astray) => self.unknown(data),
         }
     }

@@ -19,7 +19,7 @@ impl<D: for<'a> From<&'a [u8]>, const N: usize> Taker<D, N> {
                 self.stage = Stage::GivingBack(parting, step);
                 return None;
             }
-            Answer::Gone => (Stage::Over, parting.end()),
+            Answer::Gone => (Stage::Over, parting.end_of_claim()),
             Answer::Refused => (Stage::Owing(Debt::Refused), TakerEnd::Failed(failure_of(result))),
         };
         let told = self.end(end);

@@ -37,10 +37,11 @@ pub(super) enum Stage<D> {
         data: D,
         earlier: Earlier,
     },
-    /// It was withdrawn after the reply to its deletion was lost, and asks whether the item exists.
+    /// It gives up after the reply to its deletion was lost, and asks whether the item exists.
     Checking {
         version: Version,
         data: D,
+        parting: Parting,
     },
     Claiming(Earlier),
     ReadingClaimed,
@@ -75,7 +76,7 @@ pub(super) enum Debt {
     Refused,
 }
 
-/// Why a claim is given up.
+/// Why an item or a claim is given up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Parting {
     Withdrawn,
@@ -83,7 +84,16 @@ pub(super) enum Parting {
 }
 
 impl Parting {
+    /// Returns the end of a taker that has left the item where it is.
     pub(super) const fn end<D>(self) -> TakerEnd<D> {
+        match self {
+            Self::Withdrawn => TakerEnd::Withdrawn,
+            Self::Failed(failure) => TakerEnd::Failed(failure),
+        }
+    }
+
+    /// Returns the end of a taker that has given a claim back.
+    pub(super) const fn end_of_claim<D>(self) -> TakerEnd<D> {
         match self {
             Self::Withdrawn => TakerEnd::GivenBack,
             Self::Failed(failure) => TakerEnd::Failed(failure),
@@ -174,7 +184,7 @@ impl<D> Stage<D> {
     pub(super) fn go_astray(&mut self) {
         *self = match core::mem::replace(self, Self::Over) {
             Self::Deleting { version, data, earlier: Earlier::Lost }
-            | Self::Checking { version, data } => {
+            | Self::Checking { version, data, .. } => {
                 Self::Deleting { version, data, earlier: Earlier::Astray }
             }
             stage => stage,
@@ -186,7 +196,7 @@ impl<D> Stage<D> {
     pub(super) fn check_instead(self) -> Self {
         match self {
             Self::Deleting { version, data, earlier: Earlier::Lost } => {
-                Self::Checking { version, data }
+                Self::Checking { version, data, parting: Parting::Withdrawn }
             }
             stage => stage,
         }

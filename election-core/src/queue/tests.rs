@@ -232,6 +232,38 @@ fn a_deletion_whose_reply_is_lost_is_sent_again_and_what_is_gone_is_unknown() {
     assert_eq!(data, b"seven");
 }
 
+/// The server does not tell what exists to a client that may not delete it.
+#[test]
+fn a_deletion_in_doubt_that_is_refused_is_unknown_only_if_the_item_is_gone() {
+    let refused = || {
+        let mut script = TAKE();
+        script.list(&["queue-0000000007"]);
+        script.read(b"seven");
+        script.feed(Event::Disconnected);
+        script.feed(Event::Connected { session: SessionId::new(1) });
+        assert_eq!(script.asked, "delete queue-0000000007 0");
+        script.answer(Err(Failure::NoAuth));
+        assert!(script.asked.contains("Check"), "{}", script.asked);
+        assert_eq!(script.ended(), None);
+        script
+    };
+    let mut script = refused();
+    script.answer(Ok(Reply::Committed(&mut core::iter::empty())));
+    assert_eq!(script.ended(), Some(&TakerEnd::Failed(TakerFailure::Rejected(-102))));
+
+    let mut script = refused();
+    script.answer(Err(Failure::Aborted { part: 0, code: -101 }));
+    assert!(matches!(script.ended(), Some(TakerEnd::Unknown(_))));
+
+    // In another session the first deletion may be executed after any answer.
+    let mut script = refused();
+    script.feed(Event::Disconnected);
+    script.feed(Event::Connected { session: SessionId::new(2) });
+    assert_eq!(script.asked, "delete queue-0000000007 0");
+    script.answer(Err(Failure::NoAuth));
+    assert!(matches!(script.ended(), Some(TakerEnd::Unknown(_))));
+}
+
 #[test]
 fn an_empty_queue_is_watched_by_a_second_list() {
     let mut script = TAKE();

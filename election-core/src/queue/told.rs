@@ -32,7 +32,8 @@ pub enum TakerEnd<D> {
     /// It has taken this item. No other taker has it, or will get it.
     Taken(Item<D>),
     /// The item is gone, and the reply to this taker's deletion was lost: this taker has taken it,
-    /// or another one has.
+    /// or another one has. The item may still be there if a session that lives on beside the
+    /// taker's has sent the deletion, or if the server refuses to show it.
     Unknown(Item<D>),
     /// This is the next item. It was left there.
     Peeked(Item<D>),

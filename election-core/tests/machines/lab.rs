@@ -259,7 +259,8 @@ impl<M: Model> Lab<M> {
         self.drive(i, actor, |machine, then| then(machine.withdraw()));
     }
 
-    fn drive(
+    /// Has a machine take something in.
+    pub fn drive(
         &mut self,
         i: usize,
         actor: Actor,

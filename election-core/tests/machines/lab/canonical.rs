@@ -22,6 +22,8 @@ enum Word<N> {
     Token(i64),
     Session(i64),
     Ticket(u64),
+    /// How many children were created.
+    Arrivals(i64),
     Name(N),
     /// From here on tickets are those of this machine, and of this client.
     Actor(u8),
@@ -71,6 +73,7 @@ impl<M: Model> Canon<M> {
             }
         }
         words.plain(&lab.server.next);
+        words.0.push(Word::Arrivals(lab.server.arrivals.into()));
         self.text(&lab.model, &mut words);
         words.number(lab.ghosts.len());
         for ghost in &lab.ghosts {
@@ -190,6 +193,9 @@ fn word_at<M: Model>(text: &str) -> Option<Read<M::Name>> {
     }
     if let Some((session, length)) = number("SessionId(") {
         return Some((Some(Word::Session(session)), length));
+    }
+    if let Some((count, length)) = number("Arrivals(") {
+        return Some((Some(Word::Arrivals(count)), length));
     }
     if let Some((step, length)) = number("step: ") {
         return Some((Some(Word::Ticket(step.cast_unsigned())), length));
@@ -356,23 +362,36 @@ impl<N: Copy + Ord + Hash> Words<N> {
         }
     }
 
-    fn finish<M: Model<Name = N>>(self, to: &[u8]) -> u64 {
+    /// Returns the numbers of one kind, in their order.
+    fn sorted(&self, number: impl Fn(&Word<N>) -> Option<i64>) -> Vec<i64> {
         let mut numbers: Vec<i64> = Vec::with_capacity(32);
-        numbers.extend(self.0.iter().filter_map(|word| match word {
+        numbers.extend(self.0.iter().filter_map(number));
+        numbers.sort_unstable();
+        numbers.dedup();
+        numbers
+    }
+
+    fn finish<M: Model<Name = N>>(self, to: &[u8]) -> u64 {
+        let numbers = self.sorted(|word| match word {
             Word::Token(token) => Some(*token),
             Word::Session(session) => Some(of_client(*session, to)),
             _ => None,
-        }));
-        numbers.sort_unstable();
-        numbers.dedup();
-        let rank = |number: i64| numbers.binary_search(&number).expect("it was collected");
+        });
+        let counts = self.sorted(|word| match word {
+            Word::Arrivals(count) => Some(*count),
+            _ => None,
+        });
+        let rank = |of: &[i64], number| of.binary_search(&number).expect("it was collected");
         let (mut tickets, mut actor): (Vec<(u8, u64)>, u8) = (Vec::new(), 0);
         let mut mix = Mix(0);
         for word in self.0 {
             match word {
                 Word::Plain(number) => mix.write_u64(number),
-                Word::Token(token) => mix.write_usize(rank(token)),
-                Word::Session(session) => mix.write_usize(rank(of_client(session, to))),
+                Word::Token(token) => mix.write_usize(rank(&numbers, token)),
+                Word::Session(session) => {
+                    mix.write_usize(rank(&numbers, of_client(session, to)));
+                }
+                Word::Arrivals(count) => mix.write_usize(rank(&counts, count)),
                 // None awaits it.
                 Word::Ticket(_) if actor == u8::MAX => mix.write_u8(0),
                 Word::Ticket(ticket) => {

@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 
 use election_core::{
-    Change as Event, CreateMode, ExpectedVersion, Failure, NewZnode, Op, Part, SessionId, Stat,
-    Token, Watch,
+    Arrivals, Change as Event, CreateMode, ExpectedVersion, Failure, NewZnode, Op, Part, SessionId,
+    Stat, Token, Watch,
 };
 
 use super::Model;
@@ -188,11 +188,13 @@ pub struct Server<N: Ord> {
     pub zxid: i64,
     /// The number of the next sequential znode.
     pub next: u32,
+    /// How many children of the node each server has created.
+    pub arrivals: i32,
 }
 
 impl<N: Copy + Ord> Server<N> {
     pub fn new(base: Tree<N>) -> Self {
-        Self { tip: base.clone(), base, log: Vec::new(), zxid: 100, next: 0 }
+        Self { tip: base.clone(), base, log: Vec::new(), zxid: 100, next: 0, arrivals: 0 }
     }
 
     pub const fn end(&self) -> usize {
@@ -208,11 +210,14 @@ impl<N: Copy + Ord> Server<N> {
             return self.tip.clone();
         }
         let mut tree = self.base.clone();
-        let whole = self.log[..position.commits].iter().flatten();
-        let next =
-            self.log.get(position.commits).map_or(&[][..], |commit| &commit[..position.parts]);
-        whole.chain(next).for_each(|effect| effect.apply(&mut tree));
+        self.until(position).for_each(|effect| effect.apply(&mut tree));
         tree
+    }
+
+    fn until(&self, position: Position) -> impl Iterator<Item = &Effect<N>> {
+        let whole = self.log[..position.commits].iter().flatten();
+        let next = self.log.get(position.commits).map_or(&[][..], |it| &it[..position.parts]);
+        whole.chain(next)
     }
 
     pub fn read<M: Model<Name = N>>(
@@ -230,6 +235,11 @@ impl<N: Copy + Ord> Server<N> {
             (None, _) => Answer::Failed(Failure::NoNode),
             (Some(znode), _) if znode.access == Access::Barred && znode.owner != Some(asker) => {
                 Answer::Failed(Failure::NoAuth)
+            }
+            (Some(znode), Request::Exists(..)) if *name == M::NODE => {
+                let created = arrivals::<M>(self.until(position));
+                let arrivals = Arrivals::of(self.arrivals + created, 0);
+                Answer::Exists(znode.stat().with_arrivals(arrivals))
             }
             (Some(znode), Request::Exists(..)) => Answer::Exists(znode.stat()),
             (Some(znode), Request::Read(..)) => Answer::Read(znode.stat(), znode.data),
@@ -307,7 +317,8 @@ impl<N: Copy + Ord> Server<N> {
     }
 
     /// Forgets the first commits.
-    pub fn fold(&mut self, applied: usize) {
+    pub fn fold<M: Model<Name = N>>(&mut self, applied: usize) {
+        self.arrivals += arrivals::<M>(self.log[..applied].iter().flatten());
         for effect in self.log.drain(..applied).flatten() {
             effect.apply(&mut self.base);
         }
@@ -342,6 +353,15 @@ impl<N: Copy + Ord> Effect<N> {
     }
 }
 
+/// Counts the children of the node that were created.
+fn arrivals<'e, M: Model>(effects: impl Iterator<Item = &'e Effect<M::Name>>) -> i32
+where
+    M::Name: 'e,
+{
+    let creates = |effect: &&Effect<M::Name>| matches!(effect, Effect::Put(name, _) if M::parent(*name) == Some(M::NODE));
+    i32::try_from(effects.filter(creates).count()).expect("few")
+}
+
 fn effect<M: Model>(
     tree: &Tree<M::Name>,
     change: Change<M::Name>,
@@ -355,6 +375,11 @@ fn effect<M: Model>(
             if M::parent(name).is_some_and(|parent| !tree.contains_key(&parent)) =>
         {
             Err(-101)
+        }
+        Change::Create(name, ..)
+            if M::parent(name).is_some_and(|parent| tree[&parent].owner.is_some()) =>
+        {
+            Err(-108)
         }
         Change::Create(name, owner, data) => {
             let znode = Znode { token, version: 0, owner, data, access: Access::Open };

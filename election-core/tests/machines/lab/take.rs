@@ -278,7 +278,7 @@ impl<M: Model> Lab<M> {
         if self.has_local_sessions {
             least = least.min(self.server.end().saturating_sub(self.max_lag));
         }
-        self.server.fold(least);
+        self.server.fold::<M>(least);
         for client in &mut self.clients {
             client.applied.commits = client.applied.commits.saturating_sub(least);
             client.seen = client.seen.saturating_sub(least);
