@@ -4,11 +4,13 @@ use core::fmt;
 use core::str::FromStr;
 use core::time::Duration;
 
+use super::locks::Locks;
 use super::operating::Operating;
 use super::plan::Plan;
 use super::profile::UnknownName;
 use super::round::Rounds;
 use super::schedule;
+use super::uses::Uses;
 
 /// Something that no seed draws, so that it does not change what the seeds are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,10 +22,12 @@ pub enum Addition {
     /// Elections are ended and reopened, the leadership is handed over to a named candidate, and
     /// new leaders have a lock delay.
     Operating,
+    /// Clients use all recipes, and their connections are cut at requests, many in a row.
+    Cuts,
 }
 
 impl Addition {
-    const ALL: [Self; 3] = [Self::BrokenAnswers, Self::Rounds, Self::Operating];
+    const ALL: [Self; 4] = [Self::BrokenAnswers, Self::Rounds, Self::Operating, Self::Cuts];
 }
 
 impl fmt::Display for Addition {
@@ -32,6 +36,7 @@ impl fmt::Display for Addition {
             Self::BrokenAnswers => "broken-answers",
             Self::Rounds => "rounds",
             Self::Operating => "operating",
+            Self::Cuts => "cuts",
         })
     }
 }
@@ -41,7 +46,7 @@ impl FromStr for Addition {
 
     fn from_str(text: &str) -> Result<Self, UnknownName> {
         let found = Self::ALL.into_iter().find(|addition| addition.to_string() == text);
-        found.ok_or(UnknownName("broken-answers, rounds, operating"))
+        found.ok_or(UnknownName("broken-answers, rounds, operating, cuts"))
     }
 }
 
@@ -57,6 +62,7 @@ impl Plan {
             }
             Addition::Rounds => self.rounds = Some(Rounds { every: Duration::from_millis(1_500) }),
             Addition::Operating => self.operate(),
+            Addition::Cuts => self.cut(),
         }
         self
     }
@@ -72,6 +78,16 @@ impl Plan {
         self.look_every = self.timeout * rng.u32(500..2_000) / 1_000;
         self.operating = Some(operating);
         self.incidents.extend(schedule::draw_of_operating(&mut rng, self));
+        self.incidents.sort_by_key(|incident| incident.at);
+    }
+
+    /// Draws from numbers of its own, too. All recipes are used, so that all have their requests cut.
+    fn cut(&mut self) {
+        let mut rng = fastrand::Rng::with_seed(self.seed ^ 0x0000_00c0_75c0_75c0);
+        let (locks, uses) = (Locks::draw(&mut rng, self), Uses::draw(&mut rng, self));
+        self.locks.get_or_insert(locks);
+        self.uses.get_or_insert(uses);
+        self.incidents.extend(schedule::draw_of_cuts(&mut rng, self));
         self.incidents.sort_by_key(|incident| incident.at);
     }
 }

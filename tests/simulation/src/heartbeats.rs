@@ -101,12 +101,25 @@ impl Heartbeats {
                 return wait;
             };
             let is_slow = answered_at.since(*sent_at) >= terms.bearable;
-            slow = if is_slow { PAIR } else { slow.saturating_sub(1) };
+            // A recipe's barrier has no confirmation, and its fast answer does not make up for a slow one.
+            let is_single = !self.has_confirmation(*sent_at, answered_at);
+            slow = match (is_slow, is_single) {
+                (true, _) => PAIR,
+                (false, true) => slow,
+                (false, false) => slow.saturating_sub(1),
+            };
             since = answered_at.max(since);
         }
         let pause = to.since(since);
         wait.idle += if slow > 0 { pause.saturating_sub(terms.interval) } else { pause };
         wait
+    }
+
+    /// Whether what was sent and answered then is a heartbeat with its confirmation, or that: the one is sent with the
+    /// answer to the other.
+    fn has_confirmation(&self, sent_at: Time, answered_at: Time) -> bool {
+        let mut others = self.sent.iter().map(|(_, other)| other);
+        others.any(|other| other.sent_at == answered_at || other.answered_at == Some(sent_at))
     }
 
     fn next_frame(&mut self) -> Option<BytesMut> {
@@ -192,6 +205,12 @@ mod tests {
         let times = [(690, 720), (720, 750), (750, 780), (760, 790)];
         assert_eq!(wait(&times, 700, 780), (0, 2));
         assert_eq!(wait(&[(700, 730), (710, 740), (740, 770), (770, 800)], 700, 800), (0, 3));
+    }
+
+    #[test]
+    fn a_recipes_barrier_does_not_make_up_for_a_slow_heartbeat() {
+        assert_eq!(wait(&[(600, 900), (880, 900), (890, 900)], 700, 950), (0, 0));
+        assert_eq!(wait(&[(600, 750), (750, 755), (900, 905)], 760, 950), (0, 0));
     }
 
     #[test]

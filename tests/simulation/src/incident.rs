@@ -4,6 +4,7 @@ use core::fmt;
 use core::time::Duration;
 
 use super::clock::Time;
+use super::cuts::Cuts;
 use super::ending::{Ending, Moment};
 use super::links::Impairment;
 use super::operating::GivingUp;
@@ -30,6 +31,8 @@ pub enum What {
     ImpairClient(Who, Heading, Impairment),
     /// Each connection of a client on which it creates or deletes ends where the reply would come.
     LoseReplies(Who),
+    /// So many connections of a client, one after the other, are cut at a request.
+    CutRequests(Who, Cuts),
     /// Each connection of a client breaks at the first answer that it gets in its session.
     BreakOff(Who),
     /// A client's process is gone, to be started again.
@@ -173,6 +176,7 @@ impl What {
         match self {
             Self::ImpairClient(..)
             | Self::LoseReplies(_)
+            | Self::CutRequests(..)
             | Self::BreakOff(_)
             | Self::CrashClient(_)
             | Self::PauseClient(_)
@@ -218,6 +222,7 @@ impl What {
             Self::ImpairClient(_, _, Impairment::Held) => "client one-way black hole",
             Self::ImpairClient(_, _, Impairment::Slow) => "client slow",
             Self::LoseReplies(_) => "replies lost",
+            Self::CutRequests(..) => "connections cut at requests",
             Self::BreakOff(_) => "answers broken off",
             Self::CrashClient(_) => "client crash",
             Self::PauseClient(_) => "client pause",
@@ -286,6 +291,7 @@ impl fmt::Display for What {
             Self::LoseReplies(who) => {
                 write!(f, "{who} gets no reply to what it creates or deletes")
             }
+            Self::CutRequests(who, cuts) => write!(f, "{who} has {cuts}"),
             Self::BreakOff(who) => write!(f, "{who} gets a handshake and no other answer"),
             Self::CrashClient(who) => write!(f, "{who} crashes"),
             Self::PauseClient(who) => write!(f, "{who} is paused"),

@@ -21,6 +21,7 @@ mod agenda;
 mod checker;
 mod client;
 mod clock;
+mod cuts;
 mod ending;
 pub mod ensemble;
 mod heartbeats;
@@ -51,6 +52,7 @@ mod world;
 
 pub use addition::Addition;
 pub use clock::Time;
+pub use cuts::{Cuts, Lost};
 pub use ending::{Ending, Moment};
 pub use incident::{Ban, Heading, Incident, Others, Place, What, Who, Whom};
 pub use links::Impairment;

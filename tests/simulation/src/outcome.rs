@@ -202,6 +202,8 @@ pub struct Stats {
     pub watches_told: u64,
     /// Rounds that were won.
     pub rounds: u64,
+    /// Connections that were cut at a request.
+    pub cuts: u64,
     /// Connections to servers that were cut off from their ensemble.
     pub read_only_connections: u64,
     /// Times that a leader of the ensemble began to lead.
@@ -333,6 +335,8 @@ impl AddAssign<&Self> for Stats {
         self.calls_refused += other.calls_refused;
         self.watches_told += other.watches_told;
         self.read_only_connections += other.read_only_connections;
+        self.rounds += other.rounds;
+        self.cuts += other.cuts;
         self.epochs += other.epochs;
         for (kind, count) in &other.incidents {
             *self.incidents.entry(kind).or_default() += count;

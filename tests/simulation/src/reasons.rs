@@ -1,10 +1,6 @@
-//! The reasons for which a nomination may fail in a run.
+//! The reasons for which a nomination may fail in a run: what the world did until then.
 
 use election_core::election::NominationError;
-
-use super::incident::{Incident, What};
-use super::plan::Plan;
-use super::queue::Queue;
 
 /// The server's word that an access list does not permit something.
 const NO_AUTH: i32 = -102;
@@ -13,30 +9,22 @@ const NO_AUTH: i32 = -102;
 /// often.
 const ROUNDS: usize = 3;
 
-/// The reasons to fail that there are in a run.
+/// The reasons to fail that there were so far.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reasons {
     access: Access,
     counters: Counters,
     endings: Endings,
-    removals: Removals,
 }
 
-/// How often an operator removes one and the same node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Removals {
-    TooFewToFail,
-    Enough,
-}
-
-/// Whether an operator changes access lists.
+/// Whether an operator has changed access lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Access {
     Everybody,
     Changes,
 }
 
-/// Whether an operator ends elections.
+/// Whether an operator has ended elections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Endings {
     Never,
@@ -53,39 +41,35 @@ pub(super) enum Counters {
 }
 
 impl Reasons {
-    pub(super) fn of(plan: &Plan) -> Self {
-        let incidents = &plan.incidents;
-        let changes =
-            |incident: &Incident| matches!(incident.what, What::Hide(_) | What::Forbid(..));
-        let access =
-            if incidents.iter().any(changes) { Access::Changes } else { Access::Everybody };
-        let ends = |incident: &Incident| matches!(incident.what, What::EndElection(_));
-        let endings = if incidents.iter().any(ends) { Endings::Sometimes } else { Endings::Never };
-        let removed = |incident: &Incident| match incident.what {
-            What::RemoveElectionNode(election) => Some(Queue::election(election, plan.elections)),
-            What::RemoveLock(lock) => Some(Queue::lock(lock)),
-            _ => None,
-        };
-        let of = |queue| incidents.iter().filter(|what| removed(what) == Some(queue)).count();
-        let is_enough = Queue::ALL.into_iter().any(|queue| of(queue) >= ROUNDS);
-        let removals = if is_enough { Removals::Enough } else { Removals::TooFewToFail };
-        Self { access, counters: plan.counters, endings, removals }
+    pub(super) const fn new(counters: Counters) -> Self {
+        Self { access: Access::Everybody, counters, endings: Endings::Never }
     }
 
-    /// Whether an operator ends elections.
+    /// An operator changes an access list.
+    pub(super) const fn access_list_changed(&mut self) {
+        self.access = Access::Changes;
+    }
+
+    /// An operator ends an election.
+    pub(super) const fn election_ended(&mut self) {
+        self.endings = Endings::Sometimes;
+    }
+
+    /// Whether an operator has ended elections.
     pub(super) fn elections_end(self) -> bool {
         self.endings == Endings::Sometimes
     }
 
-    /// Whether an operator changes access lists.
+    /// Whether an operator has changed access lists.
     pub(super) fn access_changes(self) -> bool {
         self.access == Access::Changes
     }
 
-    /// Whether a nomination may fail with this. Lost connections alone are no reason.
-    pub(super) fn explain(self, error: NominationError) -> bool {
+    /// Whether a nomination may fail with this, where its node was removed so often since its client is
+    /// connected. Lost connections alone are no reason.
+    pub(super) fn explain(self, error: NominationError, removals: usize) -> bool {
         match error {
-            NominationError::NoElectionNode => self.removals == Removals::Enough,
+            NominationError::NoElectionNode => removals >= ROUNDS,
             NominationError::Rejected(NO_AUTH) => self.access == Access::Changes,
             NominationError::SequenceExhausted => self.counters != Counters::Fresh,
             _ => false,

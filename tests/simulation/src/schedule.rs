@@ -10,11 +10,13 @@ use super::profile::Profile;
 
 mod bursts;
 mod callers;
+mod cuts;
 mod locks;
 mod operating;
 mod uses;
 
 pub(super) use self::callers::draw as draw_of_callers;
+pub(super) use self::cuts::draw as draw_of_cuts;
 pub(super) use self::locks::draw as draw_of_locks;
 pub(super) use self::operating::draw as draw_of_operating;
 pub(super) use self::uses::draw as draw_of_uses;

@@ -154,6 +154,21 @@ fn seeds_that_broke_a_law_hold() {
     assert_eq!(elected_unheard, 4, "one in each of four of the operated");
 }
 
+/// No recipe ends for good because of lost connections alone, however many, and whatever is lost with
+/// them.
+#[test]
+fn the_laws_hold_where_connections_are_cut_at_every_request() {
+    let mut cuts = 0;
+    for seed in 0..90 {
+        let plan = Plan::draw(seed, Profile::in_turn(seed), None).with(Addition::Cuts);
+        let outcome = run(&plan, Recording::Off);
+        let command = plan.command();
+        assert!(outcome.violation.is_none(), "{:?}\n{command}", outcome.violation);
+        cuts += outcome.stats.cuts;
+    }
+    assert!(cuts > 3_000, "{cuts} connections were cut at a request");
+}
+
 /// The toy is no less at home on a host than a nominee: whatever fails, a round has one winner, and
 /// rounds are won.
 #[test]

@@ -3,7 +3,7 @@
 //! `simulate --seeds 10000 --from 0 [--profile P] [--grade G] [--story]` runs seeds 0 to 9999. A
 //! profile says what fails: `clients`, `follower`, `quorum`; without one the seeds take turns. A grade
 //! that does not hold under the profile is *expected* to break: `--grade contact --profile follower`.
-//! `--with broken-answers`, `--with rounds` or `--with operating` adds what no seed draws. With `--story`, each seed tells
+//! `--with broken-answers`, `--with rounds`, `--with operating` or `--with cuts` adds what no seed draws. With `--story`, each seed tells
 //! what happened in it. A seed that breaks a law is cut down to the needed incidents, and told; the
 //! exit code is then 1. With `--until-broken` the first such seed is the last.
 
@@ -235,8 +235,12 @@ fn summarise(tally: &Tally, wall: Duration) {
     );
     println!(
         "{} calls, {} others refused for want of room, {} times told of a watch, {} connections to \
-         read-only servers",
-        stats.calls, stats.calls_refused, stats.watches_told, stats.read_only_connections,
+         read-only servers, {} cut at a request",
+        stats.calls,
+        stats.calls_refused,
+        stats.watches_told,
+        stats.read_only_connections,
+        stats.cuts,
     );
     let locks = stats.locks;
     println!(

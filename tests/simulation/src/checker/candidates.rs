@@ -83,6 +83,14 @@ impl Candidates {
         node.is_some_and(|node| node.was_hidden(nominee))
     }
 
+    /// Returns how often the node in which this nominee has its candidates was removed since that moment.
+    pub(crate) fn removals(&self, nominee: NomineeId, since: Time) -> usize {
+        let queue = queue_of(nominee);
+        let concerns = |of: Queue| of == queue || queue == Queue::SEMAPHORE && of == Queue::TURNS;
+        let nodes = self.nodes.iter().filter(|node| concerns(node.queue));
+        nodes.map(|node| node.removals(since)).sum()
+    }
+
     /// Whether there is a candidate of this nominee.
     pub(crate) fn stands_for(&self, nominee: NomineeId) -> bool {
         let node = self.nodes.get(queue_of(nominee).index());

@@ -12,6 +12,7 @@ use super::contract::{Contract, Entry};
 use super::election_node::nominee_of;
 use super::{Broken, Candidates, access_of, excludes, name};
 use crate::client::Observed;
+use crate::clock::Time;
 use crate::outcome::Law;
 use crate::reasons::Reasons;
 
@@ -76,6 +77,10 @@ impl Conduct {
         self.reasons
     }
 
+    pub(crate) const fn reasons_mut(&mut self) -> &mut Reasons {
+        &mut self.reasons
+    }
+
     /// Notes that another process takes these nominees over, to delete what they have left.
     pub(crate) fn handed_over(&mut self, nominees: impl Iterator<Item = NomineeId>) {
         for nominee in nominees {
@@ -85,7 +90,7 @@ impl Conduct {
 
     pub(crate) fn take_in(
         &mut self,
-        (client, session): (usize, Option<SessionId>),
+        (client, session, connected_at): (usize, Option<SessionId>, Option<Time>),
         observed: &Observed,
         candidates: &mut Candidates,
     ) -> Result<(), Broken> {
@@ -99,7 +104,7 @@ impl Conduct {
         }
         match observed {
             Observed::Notice { nominee, notice } => {
-                self.noticed((*nominee, session), *notice, candidates)
+                self.noticed((*nominee, session, connected_at), *notice, candidates)
             }
             Observed::EndedWithClient { nominee } => self.ended(*nominee),
             // Of the end of a candidate that it may not read itself, a nominee does not hear.
@@ -113,7 +118,7 @@ impl Conduct {
 
     fn noticed(
         &mut self,
-        (nominee, session): (NomineeId, Option<SessionId>),
+        (nominee, session, connected_at): (NomineeId, Option<SessionId>, Option<Time>),
         notice: Notice,
         candidates: &mut Candidates,
     ) -> Result<(), Broken> {
@@ -129,15 +134,19 @@ impl Conduct {
             | End::Withdrawn(Departure::Deleted | Departure::NeverCreated) => {
                 candidates.departed(nominee, session)
             }
-            End::Failed(error) if !self.reasons.explain(error) => {
-                Err((Law::OneEnd, format!("{} failed: {error}", name(nominee))))
+            End::Failed(error) => {
+                let removals = connected_at.map_or(0, |at| candidates.removals(nominee, at));
+                if self.reasons.explain(error, removals) {
+                    return Ok(());
+                }
+                let detail = format!("{} failed: {error}; {removals} removals", name(nominee));
+                Err((Law::OneEnd, detail))
             }
             // Whether the election was ended at the time, its own law asks.
             End::ElectionEnded if !self.reasons.elections_end() => {
                 Err((Law::OneEnd, format!("{} is told of an end that never was", name(nominee))))
             }
-            End::Failed(_)
-            | End::ElectionEnded
+            End::ElectionEnded
             | End::Resigned(Departure::WithSession)
             | End::Withdrawn(Departure::WithSession)
             | End::Lost(_) => Ok(()),

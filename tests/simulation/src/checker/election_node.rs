@@ -30,6 +30,8 @@ pub(super) struct ElectionNode {
     written: Zxid,
     /// Changes of the election node's own life start it afresh.
     life: Option<Zxid>,
+    /// When it was seen to be removed.
+    removed: Vec<Time>,
     known: BTreeMap<String, Candidate>,
     strangers: usize,
     departed: BTreeMap<NomineeId, Option<SessionId>>,
@@ -60,6 +62,7 @@ impl ElectionNode {
             children_at: Zxid::ZERO,
             written: Zxid::ZERO,
             life: None,
+            removed: Vec::new(),
             known: BTreeMap::new(),
             strangers: 0,
             departed: BTreeMap::new(),
@@ -90,6 +93,9 @@ impl ElectionNode {
         let children_at = stat.map_or(Zxid::ZERO, |stat| stat.pzxid);
         if children_at == self.children_at && life == self.life {
             return Ok(());
+        }
+        if self.life.is_some() && life != self.life {
+            self.removed.push(now);
         }
         (self.children_at, self.life) = (children_at, life);
         let names: BTreeSet<&str> = node.into_iter().flat_map(Znode::children).collect();
@@ -218,6 +224,11 @@ impl ElectionNode {
             }
             None => Ok(()),
         }
+    }
+
+    /// Returns how often it was removed since that moment.
+    pub(super) fn removals(&self, since: Time) -> usize {
+        self.removed.iter().filter(|at| **at >= since).count()
     }
 
     /// Notes that an operator asks for the deletion of a candidate.

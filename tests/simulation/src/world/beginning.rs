@@ -72,7 +72,7 @@ impl<'p> World<'p> {
             holders: Queue::ALL.map(Holders::new),
             valid: Vec::new(),
             candidates: Candidates::new(),
-            conduct: Conduct::new(most_calls, Reasons::of(plan)),
+            conduct: Conduct::new(most_calls, Reasons::new(plan.counters)),
             roles: vec![None; servers],
             applied: Zxid::ZERO,
             story: Story::new(recording),

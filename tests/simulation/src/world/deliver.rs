@@ -6,11 +6,12 @@ use zk_embedded::Transmit;
 use zk_session::TransportCommand;
 
 use super::process::DIAL_WINDOW;
-use super::traffic::{Changes, changes_something};
+use super::traffic::{Changes, changes_something, frames};
 use super::{Event, World};
 use crate::checker::Broken;
 use crate::client::Client;
 use crate::clock::Time;
+use crate::cuts::Cut;
 use crate::ensemble::PeerOutput;
 use crate::links::{NodeId, Way};
 use crate::network::{ConnKey, Down, Peer, PipeId, Up};
@@ -219,9 +220,15 @@ impl World<'_> {
                 _ => Changes::Anything,
             };
             let unanswered = process.unanswered > 0 && changes_something(changes, &bytes);
+            let cut = process.cutting.as_mut().and_then(|cutting| cutting.cut(frames(&bytes)));
+            self.stats.cuts += u64::from(cut.is_some());
             self.count_sent(client, &bytes);
+            if cut == Some(Cut::BeforeRequest) {
+                self.network.lose(self.now, line);
+                return Ok(());
+            }
             self.network.send_up(self.now, line, bytes);
-            if unanswered {
+            if unanswered || cut == Some(Cut::BeforeReply) {
                 self.network.leave_unanswered(line);
             }
         }

@@ -7,6 +7,7 @@ use zk_embedded::Throttling;
 use super::trouble::Afflicted;
 use super::{Event, Process, World};
 use crate::checker::Broken;
+use crate::cuts::{Cuts, Cutting};
 use crate::incident::{Ban, Heading, Incident, Others, What};
 use crate::links::{Impairment, NodeId, Way};
 use crate::network::ConnKey;
@@ -27,6 +28,8 @@ pub(super) enum Undo {
     TakeOver(usize),
     /// Let replies pass again.
     Answer(usize),
+    /// Cut no more connections at requests.
+    Connect(usize),
     /// Let answers come to their end again.
     Complete(usize),
     /// Let a server do what it is asked for.
@@ -88,6 +91,11 @@ impl World<'_> {
                         process.unanswered = process.unanswered.saturating_sub(1);
                     }
                 }
+                Undo::Connect(client) => {
+                    if let Some(process) = self.processes.get_mut(client) {
+                        process.cutting = None;
+                    }
+                }
                 Undo::Complete(client) => {
                     if let Some(process) = self.processes.get_mut(client) {
                         process.broken_off = process.broken_off.saturating_sub(1);
@@ -116,6 +124,7 @@ impl World<'_> {
                 return Ok(self.impair(node, all, heading, impairment));
             }
             What::LoseReplies(who) => return Ok(self.lose_replies(self.who(who))),
+            What::CutRequests(who, cuts) => return Ok(self.cut_requests(self.who(who), cuts)),
             What::BreakOff(who) => return Ok(self.break_off(self.who(who))),
             What::CrashClient(who) => return Ok(self.crash(NodeId(servers + self.who(who)))),
             What::PauseClient(who) => return Ok(self.pause(NodeId(servers + self.who(who)))),
@@ -176,6 +185,14 @@ impl World<'_> {
         };
         process.unanswered += 1;
         vec![Undo::Answer(client)]
+    }
+
+    fn cut_requests(&mut self, client: usize, cuts: Cuts) -> Vec<Undo> {
+        let Some(process) = self.processes.get_mut(client) else {
+            return Vec::new();
+        };
+        process.cutting = Some(Cutting::new(cuts, self.plan.seed ^ self.now.millis()));
+        vec![Undo::Connect(client)]
     }
 
     fn break_off(&mut self, client: usize) -> Vec<Undo> {

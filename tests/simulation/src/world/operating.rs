@@ -37,6 +37,7 @@ impl World<'_> {
 
     /// The operator ends an election; what follows reopens it.
     fn end_election(&mut self, queue: Queue) -> Result<Vec<Undo>, Broken> {
+        self.conduct.reasons_mut().election_ended();
         *self.ends.entry(queue).or_default() += 1;
         if let Some(operated) = &mut self.operated {
             operated.is_to_end(queue);

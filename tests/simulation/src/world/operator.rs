@@ -22,11 +22,13 @@ impl World<'_> {
                 candidate.map(|it| Chore::Write(write(it))).into_iter().collect()
             }
             What::Hide(place) => {
+                self.conduct.reasons_mut().access_list_changed();
                 let candidate = self.candidate_at(place);
                 candidate.map(|(queue, name)| self.hide(queue, &name)).into_iter().collect()
             }
             What::Forbid(queue, ban) => {
                 let queue = Queue::election(queue, self.plan.elections);
+                self.conduct.reasons_mut().access_list_changed();
                 self.bans.push((queue, ban));
                 vec![self.access_to(queue)]
             }

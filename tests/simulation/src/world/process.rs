@@ -13,6 +13,7 @@ use zk_session::lease::HeartbeatPace;
 use crate::checker::queue_of;
 use crate::client::{Client, Detached, Observed, Settings};
 use crate::clock::{Clock, Time};
+use crate::cuts::Cutting;
 use crate::ending::Ending;
 use crate::heartbeats::{Heartbeats, Terms};
 use crate::links::NodeId;
@@ -60,6 +61,8 @@ pub(super) struct Process {
     dials: VecDeque<Time>,
     /// How many faults keep it from getting replies.
     pub(super) unanswered: u32,
+    /// The connections that are to be cut at requests.
+    pub(super) cutting: Option<Cutting>,
     /// How many faults have its connections break at the first answer in its session.
     pub(super) broken_off: u32,
     /// Candidates lost or withdrawn on this connection. Each leaves a watch behind at most, on its
@@ -111,6 +114,7 @@ impl Process {
             traffic: Traffic::default(),
             dials: VecDeque::new(),
             unanswered: 0,
+            cutting: None,
             broken_off: 0,
             candidates_gone: 0,
             contenders_gone: 0,

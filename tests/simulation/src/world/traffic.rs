@@ -99,7 +99,7 @@ pub(super) fn changes_something(changes: Changes, bytes: &[u8]) -> bool {
     })
 }
 
-fn frames(mut bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+pub(super) fn frames(mut bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     core::iter::from_fn(move || {
         let (head, rest) = bytes.split_first_chunk::<4>()?;
         let length = usize::try_from(u32::from_be_bytes(*head)).ok()?;

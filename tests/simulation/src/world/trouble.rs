@@ -89,6 +89,7 @@ impl World<'_> {
     pub(super) fn afflicted(&self, Incident { what, lasts, .. }: Incident) -> Afflicted {
         match what {
             What::ImpairClient(who, ..)
+            | What::CutRequests(who, _)
             | What::BreakOff(who)
             | What::PauseClient(who)
             | What::LoseClient(who) => Afflicted::Client(self.who(who)),

@@ -238,8 +238,10 @@ impl World<'_> {
             }
             _ => {}
         }
-        let session = self.processes.get(client).and_then(Process::session);
-        self.conduct.take_in((client, session), what, &mut self.candidates)
+        let process = self.processes.get(client);
+        let session = process.and_then(Process::session);
+        let connected_at = process.and_then(|process| process.connected_at);
+        self.conduct.take_in((client, session, connected_at), what, &mut self.candidates)
     }
 
     fn count(&mut self, entry: Entry) {
