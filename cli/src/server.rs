@@ -40,6 +40,7 @@ fn config(args: &ServerArgs) -> Config {
     let mut config = Config::with_tick_time(args.tick_time.0).like(args.like.profile());
     config.seed = RandomState::new().hash_one(std::process::id());
     config.limits.max_client_connections = options.max_connections_per_address;
+    config.limits.max_connections = options.max_connections;
     config.super_digest = options.super_digest.as_ref().map(|digest| digest.0.clone());
     if options.extended_types {
         config.extended_types = ExtendedTypes::Enabled;
@@ -58,7 +59,7 @@ async fn tell_of(mut refusals: Refusals) {
         due = count.saturating_mul(2);
         let remedy = match reason {
             TooManyConnections::FromAddress { .. } => "; see --max-connections-per-address",
-            TooManyConnections::InTotal { .. } => "",
+            TooManyConnections::InTotal { .. } => "; see --max-connections",
         };
         console::warn(format_args!(
             "closed a connection from {}, as {count} so far: {reason}{remedy}",

@@ -190,8 +190,9 @@ pub struct InvalidPath;
 /// They bound the memory of a server: `max_tree_bytes` and `max_watch_bytes`, and for each
 /// connection about the sum of `max_frame`, `max_reply`, `max_backlog` and `max_unread`. Set
 /// `max_connections` to bound the number of connections; the default bounds only those from one
-/// address. These limits are fixed: 128 entries in an access list, 32 identities of 1 KiB each for
-/// a connection, and 4 MiB for the access lists of one request.
+/// address. These limits are fixed: 1 KiB for a handshake, which has to be there ten seconds after the
+/// connection, 128 entries in an access list, 32 identities of 1 KiB each for a connection, and 4 MiB for
+/// the access lists of one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
@@ -200,7 +201,7 @@ pub struct Limits {
     pub max_frame: usize,
     /// The most connections from one address (`maxClientCnxns`); 0 for any number.
     pub max_client_connections: usize,
-    /// The most connections in total (`maxCnxns`); 0 for any number.
+    /// The most connections in total (`maxCnxns`); 0 for any number, as in ZooKeeper.
     pub max_connections: usize,
     /// The most sessions in total; 0 for any number. A session takes a few hundred bytes until it
     /// times out, even if its client is gone. ZooKeeper has no such limit.

@@ -80,6 +80,10 @@ pub(crate) struct ServerOptions {
     /// server closes one more without a word to its client.
     #[arg(long, value_name = "N", default_value_t = 60)]
     pub(crate) max_connections_per_address: usize,
+    /// How many connections may be open in all (`maxCnxns`); 0 for any number. The server closes one more
+    /// without a word to its client.
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    pub(crate) max_connections: usize,
     /// Allow znodes with a time to live (`zookeeper.extendedTypesEnabled`); containers are always
     /// allowed.
     #[arg(long)]

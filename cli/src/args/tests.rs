@@ -40,8 +40,13 @@ fn server_has_the_documented_defaults() {
     };
     assert_eq!(args.listen.0.to_string(), "127.0.0.1:2181");
     assert_eq!(args.tick_time.0, Duration::from_secs(2));
-    let ServerOptions { max_connections_per_address, extended_types, super_digest } = args.options;
-    assert_eq!(max_connections_per_address, 60);
+    let ServerOptions {
+        max_connections_per_address,
+        max_connections,
+        extended_types,
+        super_digest,
+    } = args.options;
+    assert_eq!((max_connections_per_address, max_connections), (60, 1000));
     assert_eq!((extended_types, super_digest), (false, None));
 }
 

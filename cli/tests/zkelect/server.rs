@@ -64,14 +64,22 @@ fn it_says_where_it_listens_and_what_it_is_for() {
 
 #[test]
 fn a_connection_beyond_the_limit_is_named() {
-    let server = Served::start("limit", &["--max-connections-per-address", "1"]);
+    for option in ["--max-connections-per-address", "--max-connections"] {
+        names_a_connection_too_many(option);
+    }
+}
+
+fn names_a_connection_too_many(option: &str) {
+    let server = Served::start(option.trim_start_matches('-'), &[option, "1"]);
     let mut first = connect(&server);
     // The limit counts connections that the server has accepted, in the order of their arrival.
     let mut second = connect(&server);
     assert!(!matches!(second.read(&mut [0]), Ok(1..)));
     let warned = || server.stderr().contains("warning: closed a connection from 127.0.0.1");
     eventually(SOON, "a warning", warned).expect("it warns");
-    assert!(server.stderr().contains("--max-connections-per-address"), "{}", server.stderr());
+    let remedy = format!("see {option}\n");
+    eventually(SOON, "a remedy", || server.stderr().contains(&remedy))
+        .expect("it names the option");
     first.write_all(b"ruok").expect("it is taken");
     let mut answer = String::new();
     first.read_to_string(&mut answer).expect("it is answered");

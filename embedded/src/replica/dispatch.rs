@@ -17,6 +17,11 @@ use crate::mode::ServerMode;
 use crate::transport::ConnectionId;
 use crate::write::{self, MultiEntry, WriteRequest};
 
+/// The longest frame before a connection has a session. A handshake takes 45 bytes; only its password has no length of its
+/// own. Apache's servers take `jute.maxbuffer` there, too, so that clients without a session can make them keep
+/// that much for each connection.
+const MAX_HANDSHAKE: usize = 1 << 10;
+
 /// The progress of a request: handled, or waiting.
 enum Progress {
     Done,
@@ -30,7 +35,8 @@ impl Replica {
         let mut used = 0;
         while let Some(connection) = self.connections.get_mut(&id) {
             let rest = bytes.get(used..).unwrap_or_default();
-            match connection.phase {
+            let max_frame = self.config.limits.max_frame;
+            let max_frame = match connection.phase {
                 Phase::Closing => return bytes.len(),
                 Phase::Handshaking(_) => {
                     connection.intake = Intake::Stalled;
@@ -41,15 +47,17 @@ impl Replica {
                         self.answer_four_letters(id, word);
                         return bytes.len();
                     }
+                    max_frame.min(MAX_HANDSHAKE)
                 }
                 Phase::Established(_) => {
                     if connection.unsent() >= self.config.limits.max_backlog {
                         connection.intake = Intake::Stalled;
                         return used;
                     }
+                    max_frame
                 }
-            }
-            let payload = match next_payload(rest, self.config.limits.max_frame) {
+            };
+            let payload = match next_payload(rest, max_frame) {
                 Ok(Some(payload)) => payload,
                 Ok(None) => {
                     connection.intake = Intake::Starved;

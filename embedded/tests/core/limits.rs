@@ -23,6 +23,24 @@ fn a_frame_of_no_length_or_of_too_much_closes_the_connection() {
     }
 }
 
+/// Before there is a session, whatever `max_frame` is: nothing that a handshake has is long. What does not fit is
+/// refused by its length, before its bytes come.
+#[test]
+fn a_handshake_is_no_longer_than_one_kilobyte() {
+    for (length, is_closed) in [(1024_i32, false), (1025, true), (1 << 20, true), (-1, true)] {
+        let mut world = world();
+        let mut connection = world.open();
+        connection.send(&mut world, &length.to_be_bytes());
+        assert_eq!(connection.is_closed, is_closed, "{length}");
+    }
+    let mut config = Config::default();
+    config.limits.max_frame = 100;
+    let mut world = World::new(&config);
+    let mut connection = world.open();
+    connection.send(&mut world, &101_i32.to_be_bytes());
+    assert!(connection.is_closed, "a smaller limit of frames counts, too");
+}
+
 #[test]
 fn a_frame_too_short_for_a_header_closes_the_connection() {
     let mut world = world();

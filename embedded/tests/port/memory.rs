@@ -2,7 +2,7 @@
 //! their number. The clients run on another thread, and their bytes are not counted.
 
 use core::error::Error;
-use core::net::SocketAddr;
+use core::net::{Ipv4Addr, SocketAddr};
 use core::time::Duration;
 use std::thread;
 
@@ -11,7 +11,7 @@ use election_tokio::{Client, CreateMode};
 use futures_util::future::try_join_all;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
-use zk_embedded::{Config, Server};
+use zk_embedded::{Config, Instant, Server, Standalone};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
@@ -60,6 +60,36 @@ fn serve_until(runtime: &Runtime, stages: &mut UnboundedReceiver<Stage>, stage: 
         assert_eq!(runtime.block_on(stages.recv()).as_ref(), Some(stage));
     });
     counted.bytes_current
+}
+
+/// Connections that begin a handshake and do not go on, each from an address of its own: one that claims to be
+/// long, and one of the greatest length that comes but for a byte.
+#[test]
+fn half_a_handshake_takes_little() {
+    const CONNECTIONS: u32 = 1000;
+    let claims = [&(1_i32 << 20).to_be_bytes()[..], &vec![7; 1 << 16]].concat();
+    let lacks_a_byte = [&1024_i32.to_be_bytes()[..], &[7; 1023]].concat();
+    for bytes in [claims, lacks_a_byte] {
+        let mut server = Standalone::new(Instant::ORIGIN, &Config::default());
+        let held = measure(|| {
+            for number in 0..CONNECTIONS {
+                let peer = SocketAddr::from((Ipv4Addr::from_bits(number), 1));
+                let id = server.open(Instant::ORIGIN, peer).expect("one of each address");
+                server.receive(Instant::ORIGIN, id, &bytes);
+            }
+        });
+        let each = held.bytes_current / i64::from(CONNECTIONS);
+        assert!(each <= 2560, "{each} bytes a connection");
+        // A part of a handshake is no reason to wait for long.
+        server.handle_timeout(Instant::ORIGIN + Duration::from_secs(10));
+        let mut closed = 0;
+        while let Some(id) = server.poll_ready() {
+            assert!(server.is_closing(id));
+            server.close(id);
+            closed += 1;
+        }
+        assert_eq!(closed, CONNECTIONS);
+    }
 }
 
 #[test]
