@@ -132,16 +132,14 @@ impl Failure {
             Self::Internal(_) => Exit::Internal,
             // With --once, before COMMAND ran.
             Self::Nomination(EndReason::Lost(_)) => Exit::InDoubt,
-            Self::Counter(CounterError::Failed {
-                failure: CounterFailure::Overflow(_), ..
-            }) => Exit::Usage,
+            Self::Counter(CounterError::Failed(CounterFailure::Overflow(_))) => Exit::Usage,
             Self::Nomination(_)
-            | Self::Lock(LockError::Failed { .. } | LockError::OtherFormat { .. })
+            | Self::Lock(LockError::Failed(_) | LockError::OtherFormat { .. })
             | Self::OtherFormat { .. }
-            | Self::Barrier(BarrierError::Failed { .. })
-            | Self::Take(TakeError::Failed { .. })
-            | Self::Counter(CounterError::Failed { .. })
-            | Self::Membership(MembershipError::Failed { .. }) => match self.refusal() {
+            | Self::Barrier(BarrierError::Failed(_))
+            | Self::Take(TakeError::Failed(_))
+            | Self::Counter(CounterError::Failed(_))
+            | Self::Membership(MembershipError::Failed(_)) => match self.refusal() {
                 Some(code) if is_permission(code) => Exit::NoPermission,
                 _ => Exit::WrongSetUp,
             },
@@ -185,11 +183,11 @@ impl Failure {
         match self {
             Self::Connect(ConnectError::Ended(end))
             | Self::Nomination(EndReason::ClientClosed(end))
-            | Self::Lock(LockError::ClientClosed { end, .. })
-            | Self::Barrier(BarrierError::ClientClosed { end, .. })
-            | Self::Take(TakeError::ClientClosed { end, .. })
-            | Self::Counter(CounterError::ClientClosed { end, .. })
-            | Self::Membership(MembershipError::ClientClosed { end, .. }) => Some(*end),
+            | Self::Lock(LockError::ClientClosed(end))
+            | Self::Barrier(BarrierError::ClientClosed(end))
+            | Self::Take(TakeError::ClientClosed(end))
+            | Self::Counter(CounterError::ClientClosed(end))
+            | Self::Membership(MembershipError::ClientClosed(end)) => Some(*end),
             _ => None,
         }
     }
@@ -198,18 +196,13 @@ impl Failure {
     pub(crate) fn refusal(&self) -> Option<ErrorCode> {
         match self {
             Self::Nomination(EndReason::Failed(NominationError::Rejected(code)))
-            | Self::Lock(LockError::Failed { failure: LockFailure::Rejected(code), .. })
-            | Self::Barrier(BarrierError::Failed {
-                failure: BarrierFailure::Rejected(code), ..
-            })
-            | Self::Take(TakeError::Failed { failure: TakerFailure::Rejected(code), .. })
-            | Self::Counter(CounterError::Failed {
-                failure: CounterFailure::Rejected(code), ..
-            })
-            | Self::Membership(MembershipError::Failed {
-                failure: MemberFailure::Rejected(code),
-                ..
-            }) => Some(ErrorCode::new(*code)),
+            | Self::Lock(LockError::Failed(LockFailure::Rejected(code)))
+            | Self::Barrier(BarrierError::Failed(BarrierFailure::Rejected(code)))
+            | Self::Take(TakeError::Failed(TakerFailure::Rejected(code)))
+            | Self::Counter(CounterError::Failed(CounterFailure::Rejected(code)))
+            | Self::Membership(MembershipError::Failed(MemberFailure::Rejected(code))) => {
+                Some(ErrorCode::new(*code))
+            }
             Self::Operating(failure) => failure.refusal(),
             _ => None,
         }

@@ -81,7 +81,7 @@ impl Guard for Inside {
             Ok(()) => Conclusion::Over { how: "all have left" },
             Err(
                 LeaveError::AlreadyLost(BarrierLost::Failed(failure)) | LeaveError::Failed(failure),
-            ) => Conclusion::Failed(Failure::Barrier(BarrierError::Failed { failure, .. })),
+            ) => Conclusion::Failed(Failure::Barrier(BarrierError::Failed(failure))),
             Err(error) => Conclusion::Lost { reason: error.to_string() },
         }
     }

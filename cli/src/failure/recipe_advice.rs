@@ -29,7 +29,7 @@ impl Failure {
                 "it was printed: make sure that no other taker has done it, or do it again where twice \
                  does no harm"
             }
-            Self::Take(TakeError::Failed { failure: TakerFailure::Sibling(sibling), .. }) => {
+            Self::Take(TakeError::Failed(TakerFailure::Sibling(sibling))) => {
                 sibling_advice(*sibling)
             }
             Self::Operating(failure) => return failure.advice(),
@@ -41,17 +41,13 @@ impl Failure {
             Self::InDoubt { .. } | Self::Counter(CounterError::Unknown { .. }) => {
                 "look what is there, and do it again where that does no harm"
             }
-            Self::Barrier(BarrierError::Failed { failure: BarrierFailure::NotEmpty, .. }) => {
+            Self::Barrier(BarrierError::Failed(BarrierFailure::NotEmpty)) => {
                 "give the PATH of a barrier; `zkelect list` shows what is at this one"
             }
-            Self::Counter(CounterError::Failed {
-                failure: CounterFailure::NotANumber(_), ..
-            }) => {
+            Self::Counter(CounterError::Failed(CounterFailure::NotANumber(_))) => {
                 "give the PATH of a counter, and --format curator if Curator's SharedCount uses it"
             }
-            Self::Counter(CounterError::Failed {
-                failure: CounterFailure::Overflow(_), ..
-            }) => {
+            Self::Counter(CounterError::Failed(CounterFailure::Overflow(_))) => {
                 "give a smaller number: 64 bits are all that --format decimal has, and 32 those of curator"
             }
             Self::Membership(MembershipError::InvalidPath { .. }) => {

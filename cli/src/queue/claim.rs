@@ -110,7 +110,7 @@ impl Guard for Claim {
         match self.claimed.into_inner().done().await {
             Ok(()) => Conclusion::Over { how: "done" },
             Err(ClaimLost::Failed(failure)) => {
-                Conclusion::Failed(Failure::Take(TakeError::Failed { failure, .. }))
+                Conclusion::Failed(Failure::Take(TakeError::Failed(failure)))
             }
             Err(error) => Conclusion::Lost { reason: error.to_string() },
         }

@@ -155,7 +155,7 @@ async fn an_expired_session_is_told_and_blocks_no_one() {
     one.clone().close().await.unwrap();
     assert_eq!(first.lost().await, BarrierLost::ClientClosed(SessionEnd::Closed));
     assert_eq!(second.leave().await, Ok(()));
-    let closed = EnterError::Barrier(BarrierError::ClientClosed { end: SessionEnd::Closed, .. });
+    let closed = EnterError::Barrier(BarrierError::ClientClosed(SessionEnd::Closed));
     assert_eq!(pair(&one).enter().await.map(drop), Err(closed));
     is_clean(&server, &other, &"lost").await;
 }
