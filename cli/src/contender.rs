@@ -8,11 +8,12 @@ use election_tokio::{Client, ClientBuilder, ConnectionState};
 use rustix::process::Signal;
 use tokio::time::{Instant, sleep_until, timeout};
 
-use crate::args::SessionTimeout;
+use crate::args::{ServersArgs, SessionTimeout};
 use crate::console;
 use crate::failure::Failure;
+use crate::guard::HeldSession;
 use crate::signals::{Signals, UserSignals};
-use crate::supervision::{GuardedCommand, Held, Over, Pace, Supervision, Task};
+use crate::supervision::{GuardedCommand, Held, Over, Pace, Privileges, Supervision, Task};
 use crate::{connection, guard};
 
 /// How long the release and the end of the session may take.
@@ -20,6 +21,7 @@ pub(crate) const LEAVE_BOUND: Duration = Duration::from_secs(5);
 
 pub(crate) struct Contender {
     client: Client,
+    servers: ServersArgs,
     signals: Signals,
     user_signals: UserSignals,
     patience: Patience,
@@ -50,6 +52,7 @@ impl Contender {
     /// Begins to connect and to wait, up to the bound.
     pub(crate) fn new(
         client: ClientBuilder,
+        servers: &ServersArgs,
         session_timeout: SessionTimeout,
         wait: Option<Duration>,
     ) -> Result<Self, Failure> {
@@ -61,7 +64,16 @@ impl Contender {
         guard::adopt_orphans().map_err(Failure::system("orphans cannot be adopted"))?;
         let client = client.session_timeout(session_timeout.0).start()?;
         tokio::spawn(connection::report(client.connection_updates(), session_timeout.0));
-        Ok(Self { client, signals, user_signals, patience, session_timeout, remainder: None })
+        let servers = servers.clone();
+        Ok(Self {
+            client,
+            servers,
+            signals,
+            user_signals,
+            patience,
+            session_timeout,
+            remainder: None,
+        })
     }
 
     pub(crate) fn client(&self) -> &Client {
@@ -113,6 +125,12 @@ impl Contender {
         until: Instant,
     ) -> Result<Over, Failure> {
         let mut supervision = Supervision::start(held, task, self.pace(), until)?;
+        // Of a COMMAND that may become another user, no process can show that it is gone.
+        if task.privileges == Privileges::Fixed
+            && let Ok(ticket) = self.client.ticket()
+        {
+            supervision.close_with_this_process(HeldSession::new(&ticket, &self.servers));
+        }
         let over = supervision.until_over(&mut self.signals, &mut self.user_signals).await;
         if over == Over::OutOfReach {
             let (command, pids) = supervision.into_remainder();

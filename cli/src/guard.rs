@@ -6,12 +6,15 @@
 //! It also kills COMMAND when the socket closes; the kernel closes it however `zkelect run` ends.
 //! If the guard itself is killed, the kernel kills COMMAND (see `exec`), and `zkelect run` kills
 //! the processes that COMMAND had started.
+//!
+//! If `zkelect run` dies, the guard closes its session once nothing of COMMAND is left: see `session`.
 
 mod boot_time;
 mod descriptors;
 mod family;
 mod link;
 mod ready;
+mod session;
 
 use core::time::Duration;
 use std::fs::File;
@@ -21,17 +24,19 @@ use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 
-use rustix::process::{Pid, Signal};
+use rustix::process::{Pid, Signal, getppid};
 use tokio::signal::unix::{SignalKind, signal};
 
 pub(crate) use boot_time::BootTime;
 pub(crate) use descriptors::{receive_descriptor, send_descriptor};
 pub(crate) use family::{SELF, adopt_orphans, check_means, kill_children};
 pub(crate) use link::{EndedBy, KilledAt, Link, Order, Report};
+pub(crate) use session::HeldSession;
 
 use crate::args::GuardArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::secrets;
 use crate::signals::{Signals, UserSignals};
 use family::{Family, Left, kill_all};
 use ready::Ready;
@@ -42,6 +47,8 @@ const LOOK: Duration = Duration::from_millis(250);
 
 /// Runs COMMAND for the `zkelect run` at the other end of standard input.
 pub(crate) async fn guard(args: GuardArgs) -> Result<Exit, Failure> {
+    secrets::keep_out_of_core_dumps();
+    let parent = getppid();
     let stream = io::stdin()
         .as_fd()
         .try_clone_to_owned()
@@ -76,6 +83,8 @@ pub(crate) async fn guard(args: GuardArgs) -> Result<Exit, Failure> {
         ask_at: BootTime::now(),
         ready,
         listener: Listener::Listens,
+        peer: Peer::There,
+        session: None,
     };
     // If anything fails here, COMMAND does not survive it: dropping the family kills it.
     let report = watch
@@ -84,6 +93,9 @@ pub(crate) async fn guard(args: GuardArgs) -> Result<Exit, Failure> {
         .map_err(Failure::system("COMMAND cannot be watched"))?;
     // If `zkelect run` has gone, there is no process to tell.
     let _ = run.send(&report);
+    if let (Peer::Gone, Some(session)) = (&watch.peer, watch.session.take()) {
+        session.close_after(parent).await;
+    }
     Ok(Exit::Success)
 }
 
@@ -145,6 +157,9 @@ struct Watch {
     ask_at: BootTime,
     ready: Ready,
     listener: Listener,
+    peer: Peer,
+    /// The session to close if `zkelect run` dies.
+    session: Option<HeldSession>,
 }
 
 /// The listener to COMMAND's lines. Until it has taken the last line it gets no other: a COMMAND
@@ -166,7 +181,6 @@ impl Watch {
         run: &mut Link<Order, Report>,
         signals: &mut Handled,
     ) -> io::Result<Report> {
-        let mut peer = Peer::There;
         loop {
             if self.kill_at().is_some_and(BootTime::is_past) {
                 let at = self.kills_at();
@@ -187,11 +201,11 @@ impl Watch {
                     // If it has gone, the end of its orders says so.
                     let _ = run.send(&Report::Line { line });
                 }
-                order = run.receive(), if matches!(peer, Peer::There) => {
+                order = run.receive(), if matches!(self.peer, Peer::There) => {
                     if let Some(order) = order {
                         self.obey(order);
                     } else {
-                        peer = Peer::Gone;
+                        self.peer = Peer::Gone;
                         self.kill();
                     }
                 }
@@ -266,6 +280,7 @@ impl Watch {
                     self.family.signal_command(signal);
                 }
             }
+            (Order::Session(session), _) => self.session = Some(*session),
             (Order::NextLine, _) => self.listener = Listener::Listens,
             (Order::ValidUntil(until), _) => self.valid_until = until,
             (Order::Stop { .. }, Stage::Killing { .. }) => {}

@@ -50,7 +50,7 @@ pub(crate) async fn hold<G: Goal>(
     let recorder = Recorder::open(plan.command.events.as_ref(), plan.subject.clone(), &id)?;
     let session_timeout = plan.command.session_timeout;
     let builder = plan.lease.apply(plan.servers.client()?);
-    let mut contender = Contender::new(builder, session_timeout, plan.terms.bound)?;
+    let mut contender = Contender::new(builder, plan.servers, session_timeout, plan.terms.bound)?;
     let client = contender.client().clone();
     let grip = Grip::new(client.connection_updates(), recorder, plan.on_request);
     let checked = contender.wait(connection::check_chroot(&client, &plan.servers.servers)).await;

@@ -10,6 +10,7 @@ use election_tokio::{
     ClientBuilder,
     sasl::{DigestMd5, Secret},
 };
+use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;
 #[cfg(target_os = "linux")]
@@ -17,7 +18,7 @@ use crate::secrets;
 
 /// Passwords come from files, never from arguments: every process on the machine can read
 /// arguments.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args, Serialize, Deserialize)]
 pub(crate) struct IdentityArgs {
     /// The user to authenticate as, by SASL (DIGEST-MD5). Servers that take no part in SASL are
     /// refused.
@@ -33,7 +34,7 @@ pub(crate) struct IdentityArgs {
 }
 
 /// A scheme, and the file with the credential.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct AuthFile {
     scheme: String,
     path: PathBuf,

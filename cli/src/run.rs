@@ -42,7 +42,7 @@ pub(crate) async fn run(args: RunArgs) -> Result<Exit, Failure> {
     let wait = args.wait.map(Into::into);
     let http = args.http.map(|ListenAddress(address)| Bound::to(address)).transpose()?;
     let session_timeout = args.command.session_timeout;
-    let mut contender = Contender::new(args.client()?, session_timeout, wait)?;
+    let mut contender = Contender::new(args.client()?, &args.servers, session_timeout, wait)?;
     let client = contender.client().clone();
     let announcer = Announcer::start(&args, &client, http)?;
     match contender.wait(connection::check_chroot(&client, &args.servers.servers)).await {

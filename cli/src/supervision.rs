@@ -10,7 +10,7 @@ use tokio::time::{Instant, sleep_until};
 use crate::console;
 use crate::exit::CommandExit;
 use crate::failure::Failure;
-use crate::guard::{BootTime, EndedBy, KilledAt};
+use crate::guard::{BootTime, EndedBy, HeldSession, KilledAt};
 use crate::signals::{Signals, UserSignals};
 use command::News;
 pub(crate) use command::{GuardedCommand, Input, Privileges, Task, WhileSuspended};
@@ -146,6 +146,11 @@ impl<'a, H: Held> Supervision<'a, H> {
             stopping: Stopping::No,
             out_of_reach: Vec::new(),
         })
+    }
+
+    /// Has the guard close this session if this process dies.
+    pub(crate) fn close_with_this_process(&self, session: HeldSession) {
+        self.command.close_with_this_process(session);
     }
 
     /// Returns the part that is left after [`Over::OutOfReach`], and the processes that refuse

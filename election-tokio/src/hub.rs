@@ -283,6 +283,10 @@ impl Hub {
         self.host.detach(now)
     }
 
+    pub(crate) fn ticket(&self) -> Option<SessionTicket> {
+        self.host.ticket()
+    }
+
     /// Frees unused memory, as after a burst of requests.
     pub(crate) fn shrink_to_fit(&mut self) {
         self.host.shrink_to_fit();

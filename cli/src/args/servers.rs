@@ -2,6 +2,7 @@
 
 use clap::Args;
 use election_tokio::{Client, ClientBuilder};
+use serde::{Deserialize, Serialize};
 
 use super::{Servers, TlsArgs};
 use crate::failure::Failure;
@@ -9,7 +10,7 @@ use crate::identity::IdentityArgs;
 
 pub(super) const SERVERS_HELP: &str = "The ZooKeeper servers: HOST:PORT[,HOST:PORT...][/CHROOT]";
 
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args, Serialize, Deserialize)]
 pub(crate) struct ServersArgs {
     #[arg(long, help = SERVERS_HELP)]
     pub(crate) servers: Servers,

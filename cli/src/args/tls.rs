@@ -7,10 +7,11 @@ use clap::Args;
 use election_tokio::ClientBuilder;
 #[cfg(feature = "tls")]
 use election_tokio::tls::TlsOptions;
+use serde::{Deserialize, Serialize};
 
 /// Any of these switches TLS on.
 #[cfg(feature = "tls")]
-#[derive(Clone, Debug, Args)]
+#[derive(Clone, Debug, Args, Serialize, Deserialize)]
 #[group(requires = "servers")]
 pub(crate) struct TlsArgs {
     /// Connect by TLS, and trust the CAs that this machine trusts. The ports of --servers are then
@@ -84,7 +85,7 @@ impl TlsArgs {
 
 /// No options: zkelect was built without its feature `tls`.
 #[cfg(not(feature = "tls"))]
-#[derive(Clone, Debug, Args)]
+#[derive(Clone, Debug, Args, Serialize, Deserialize)]
 pub(crate) struct TlsArgs {}
 
 #[cfg(not(feature = "tls"))]

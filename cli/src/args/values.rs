@@ -7,9 +7,10 @@ use core::time::Duration;
 use std::path::PathBuf;
 
 use election_tokio::source::ConnectString;
+use serde::{Deserialize, Serialize};
 
 /// A connect string that parses.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Servers {
     connect_string: String,
     chroot: String,

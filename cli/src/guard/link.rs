@@ -10,10 +10,11 @@ use tokio::io::{AsyncBufReadExt as _, BufReader, Lines};
 use tokio::net::UnixStream;
 
 use super::boot_time::BootTime;
+use super::session::HeldSession;
 use crate::exit::CommandExit;
 
 /// To the guard.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum Order {
     /// COMMAND may live until then. It replaces the earlier moment. The first one starts COMMAND.
     ValidUntil(BootTime),
@@ -23,6 +24,8 @@ pub(crate) enum Order {
     PassOn { signal: i32 },
     /// `zkelect run` has taken COMMAND's last line.
     NextLine,
+    /// The session, to be closed if `zkelect run` dies.
+    Session(Box<HeldSession>),
 }
 
 /// From the guard.
@@ -109,7 +112,8 @@ mod tests {
         ];
         for order in orders {
             run.send(&order).expect("there is room");
-            assert_eq!(guard.receive().await, Some(order));
+            let received = guard.receive().await.expect("it is there");
+            assert_eq!(format!("{received:?}"), format!("{order:?}"));
         }
         for report in [
             Report::OutOfReach { pid: 7 },

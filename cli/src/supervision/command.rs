@@ -14,7 +14,7 @@ use rustix::process::{Pid, Signal};
 use crate::args::ReadyFd;
 use crate::console;
 use crate::exit::CommandExit;
-use crate::guard::{self, BootTime, EndedBy, KilledAt, Link, Order, Report, SELF};
+use crate::guard::{self, BootTime, EndedBy, HeldSession, KilledAt, Link, Order, Report, SELF};
 
 /// How often to poll processes for their end: the guard, and the processes that it leaves behind.
 const LOOK: Duration = Duration::from_millis(10);
@@ -121,6 +121,11 @@ impl GuardedCommand {
         let link = Link::new(here)?;
         link.send(&Order::ValidUntil(valid_until))?;
         Ok(Self { guard, link, ended: None, out_of_reach: Vec::new() })
+    }
+
+    /// Has the guard close this session if this process dies.
+    pub(crate) fn close_with_this_process(&self, session: HeldSession) {
+        self.order(&Order::Session(Box::new(session)));
     }
 
     pub(crate) fn valid_until(&self, moment: BootTime) {

@@ -19,6 +19,8 @@ mod command_ends;
 #[cfg(test)]
 mod counter;
 #[cfg(test)]
+mod dead;
+#[cfg(test)]
 mod demo;
 #[cfg(test)]
 mod deploy;

@@ -47,6 +47,12 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
         Some(ticket)
     }
 
+    /// Returns a ticket of the session, which goes on here: see
+    /// [`Session::ticket`](zk_session::Session::ticket).
+    pub fn ticket(&self) -> Option<SessionTicket> {
+        self.session.ticket()
+    }
+
     /// Ends everything at once, without a message to a server, because the driver is gone.
     pub fn abandon(&mut self, now: Instant) {
         self.renew_no_more();

@@ -34,6 +34,22 @@ impl Client {
         self.shared().with(Hub::detach).ok_or(NoSession)
     }
 
+    /// Returns a ticket of the session, which this client goes on with: for a process that survives this
+    /// one, and then closes the session at once, so that no other client has to wait for its timeout.
+    ///
+    /// That process must not act on the session while this one lives, since the use of a ticket
+    /// disconnects this client, and a closed session ends its leaderships and locks before their leases. What
+    /// this process has done by then stays done: have it cease before the session is closed. `zkelect run`
+    /// does so by a process that kills COMMAND first. Keep the ticket in memory:
+    /// [`SessionTicket::expose`] has the password.
+    ///
+    /// # Errors
+    ///
+    /// [`NoSession`]; the client goes on.
+    pub fn ticket(&self) -> Result<SessionTicket, NoSession> {
+        self.shared().lock().ticket().ok_or(NoSession)
+    }
+
     /// Deletes this session's ephemeral znodes at paths that begin with `prefix`, if they are
     /// `unwanted`, and returns their paths, in no order. It is for the znodes of a resumed session
     /// that its process does not need any more. For the prefix see [`Client::get_ephemerals`].

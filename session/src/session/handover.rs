@@ -38,17 +38,25 @@ impl<R, W: Clone> Session<R, W> {
     /// one, or only a read-only server, or it is closing, or has ended.
     pub fn detach(&mut self, now: Instant) -> Option<SessionTicket> {
         self.check_lease(now);
+        let ticket = self.ticket()?;
+        self.end(SessionEnd::Detached);
+        Some(ticket)
+    }
+
+    /// Returns a ticket of the session, which goes on here: for a process that closes it should this
+    /// one die. Its use disconnects this session.
+    ///
+    /// Returns `None` where [`detach`](Self::detach) does.
+    pub fn ticket(&self) -> Option<SessionTicket> {
         if self.is_closing() {
             return None;
         }
         let granted = self.identity.granted()?;
-        let ticket = SessionTicket::new(
+        Some(SessionTicket::new(
             granted.session,
             granted.password.clone(),
             Timeouts { last: granted.timeout, least: granted.least_timeout },
             self.seen,
-        );
-        self.end(SessionEnd::Detached);
-        Some(ticket)
+        ))
     }
 }
