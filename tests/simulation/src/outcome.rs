@@ -280,6 +280,8 @@ pub struct OperatingStats {
     /// Nominees that were elected after their candidate was deleted, since an operator let nobody read it
     /// before: servers report no such end.
     pub elected_unheard: u64,
+    /// Leaders whose mark an operator may have deleted in the step of the servers in which it was written.
+    pub erased_unseen: u64,
 }
 
 impl AddAssign for OperatingStats {
@@ -292,6 +294,7 @@ impl AddAssign for OperatingStats {
         self.ended_cleanly += other.ended_cleanly;
         self.judged_delays += other.judged_delays;
         self.elected_unheard += other.elected_unheard;
+        self.erased_unseen += other.erased_unseen;
     }
 }
 

@@ -201,7 +201,8 @@ fn tell_of_uses(uses: UseStats) {
 fn tell_of_operating(operating: OperatingStats) {
     println!(
         "elections: {} ended, {} nominations told of it; {} handed over, {} made way; {} ended cleanly, \
-         {} lock delays awaited, {} judged; {} elected by a hidden candidate that was gone",
+         {} lock delays awaited, {} judged; {} elected by a hidden candidate that was gone, \
+         {} marks deleted unseen at most",
         operating.ended,
         operating.told_of_an_end,
         operating.handed_over,
@@ -210,6 +211,7 @@ fn tell_of_operating(operating: OperatingStats) {
         operating.delayed,
         operating.judged_delays,
         operating.elected_unheard,
+        operating.erased_unseen,
     );
 }
 

@@ -81,7 +81,7 @@ impl Operated {
         }
         self.seen = database.last_zxid();
         for book in &mut self.books {
-            book.take_in(now, database);
+            self.stats.erased_unseen += book.take_in(now, database, candidates);
         }
         let gone = changes.iter().filter_map(|change| match change {
             Change::Deleted(candidate) => Some(candidate),

@@ -79,7 +79,14 @@ impl Book {
         }
     }
 
-    pub(super) fn take_in(&mut self, now: Time, database: &Database) {
+    /// Returns how many leaders may have had their mark deleted unseen.
+    pub(super) fn take_in(
+        &mut self,
+        now: Time,
+        database: &Database,
+        candidates: &Candidates,
+    ) -> u64 {
+        let mut unseen = 0;
         let format = Format::curator_latch();
         let sign = self.queue.child(format.end_mark().unwrap_or_default());
         let sign = database.znode(&sign).map(|znode| znode.stat().czxid);
@@ -92,6 +99,11 @@ impl Book {
         let mark = mark.and_then(token_in);
         if let (Some(erased), None, Erasures::Sometimes) = (self.mark, mark, self.erasures) {
             self.erased.insert(erased);
+            // The next leader may have written its own in the same step of the servers, before the
+            // operator's deletion.
+            let first = candidates.in_order(self.queue).first().copied();
+            let next = first.and_then(|first| candidates.token_of(self.queue, first));
+            unseen = u64::from(next.is_some_and(|next| self.erased.insert(next)));
         }
         self.mark = mark;
         let node = database.znode(self.queue.node());
@@ -107,6 +119,7 @@ impl Book {
             let since = self.hand_overs.entry(to).or_default();
             *since = since.or(Some(now));
         }
+        unseen
     }
 
     /// A candidate has gone by itself. If its nominee led, and has said that it ended, the mark went with
