@@ -208,6 +208,10 @@ pub enum Failure {
     Unreadable,
     /// The driver did not send the command: the request is longer than servers take.
     TooLarge,
+    /// The driver did not send the command: connections were lost over requests as long, and whether by chance
+    /// is not known yet. A nominee, or a contender for a lock, asks again at the next
+    /// [`Event::Look`]; other recipes take it as [`TooLarge`](Self::TooLarge).
+    HeldBack,
 }
 
 impl Failure {
@@ -239,7 +243,7 @@ impl Failure {
             Self::ConnectionLoss => CONNECTION_LOSS,
             Self::Rejected(code) | Self::Aborted { code, .. } => code,
             Self::Unreadable => MARSHALLING_ERROR,
-            Self::TooLarge => BAD_ARGUMENTS,
+            Self::TooLarge | Self::HeldBack => BAD_ARGUMENTS,
         }
     }
 }

@@ -57,8 +57,9 @@ pub enum Notice {
     /// nominee behind it leads before it is deleted. A participant left it there by mistake, or to
     /// block the election; [`Role::Following`] names it.
     FollowingPersistent,
-    /// The nominee waits, because of a znode that it can neither follow nor delete. It looks again
-    /// at each [`Event::Look`](crate::Event::Look), and repeats this if the znode is still there.
+    /// The nominee waits, because of a znode that it can neither follow nor delete, or because its request
+    /// is held back. It looks again at each [`Event::Look`](crate::Event::Look), and repeats this if the
+    /// obstacle is still there.
     Obstructed(Obstacle),
     /// A sequential znode of another format is in the election, the first such znode by number:
     /// [`Nominee::foreign_child`](crate::election::Nominee::foreign_child) names it. Participants of two
@@ -79,8 +80,9 @@ pub enum Notice {
     Ended(End),
 }
 
-/// A znode in the election that a nominee can neither pass over, nor follow, nor delete. No nominee
-/// of this election makes such a znode: a participant of another kind did, or forged it.
+/// A znode in the election that a nominee can neither pass over, nor follow, nor delete; no nominee
+/// of this election makes such a znode: a participant of another kind did, or forged it. Or the nominee's
+/// own request, while it is held back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
 pub enum Obstacle {
     /// A candidate ahead with a name longer than 64 bytes.
@@ -100,6 +102,14 @@ pub enum Obstacle {
     /// asked for.
     #[error("a sequential znode of another format has a name longer than 64 bytes: delete it")]
     ForeignName,
+    /// No znode: connections were lost over the nominee's request, so that the servers may take none so
+    /// long ([`Failure::HeldBack`](crate::Failure::HeldBack)). The nominee sends it again at looks, once the
+    /// driver allows it.
+    #[error(
+        "connections were lost over its request, which the servers may not take; it is sent again later: if \
+         the candidate's data are long, shorten them, or raise `jute.maxbuffer` of the servers"
+    )]
+    HeldBack,
 }
 
 /// Why a candidate was lost.
@@ -197,7 +207,7 @@ pub enum NominationError {
     /// election with very many candidates.
     #[error("a reply cannot be read, or is larger than this client keeps")]
     UnreadableReply,
-    /// A request was not sent, because it is longer than servers take.
+    /// A request was not sent, because it is longer than the client's limit.
     #[error(
         "the candidate's data, path and access list are longer together than servers take: shorten the \
          data, or raise the client's limit and `jute.maxbuffer` of the servers"

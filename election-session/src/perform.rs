@@ -342,6 +342,7 @@ pub(crate) fn submit_list<T, W: Clone>(
 const fn failure_of(error: SubmitError) -> Failure {
     match error {
         SubmitError::TooLarge { .. } => Failure::TooLarge,
+        SubmitError::Suspected { .. } => Failure::HeldBack,
         SubmitError::Unsupported(_) => Failure::Rejected(ErrorCode::UNIMPLEMENTED.get()),
         SubmitError::NotConnected | SubmitError::Closed | SubmitError::Full => {
             Failure::ConnectionLoss

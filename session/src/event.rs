@@ -188,6 +188,20 @@ pub enum SubmitError {
         /// The limit ([`Limits::max_frame`](crate::Limits::max_frame)).
         limit: usize,
     },
+    /// Connections in a row have ended over a request of this length or a shorter one, without an answer: the
+    /// servers may take none so long, or the losses were chance. It is not sent before the suspicion ends,
+    /// which takes a minute from the first refusal on, and twice as long after each trial that costs a
+    /// connection, up to an hour. Try again later.
+    #[error(
+        "connections were lost over requests of more than {limit} bytes, so that one of {length} bytes is \
+         held back for a while"
+    )]
+    Suspected {
+        /// The payload's length.
+        length: usize,
+        /// The longest payload that is sent meanwhile.
+        limit: usize,
+    },
     /// A server did not know the operation, and closed the connection over it; or two connections in a
     /// row to a server that is not Apache ZooKeeper have ended over it, without an answer. This session
     /// does not try it again.

@@ -108,7 +108,8 @@ impl<R> Requests<R> {
                 };
                 let frame = self.outbox.ordinary();
                 let before = frame.len();
-                put_request(frame, limit, pending.xid, request)?;
+                put_request(frame, limit, pending.xid, request)
+                    .map_err(|error| suspected(error, self.limits.max_frame))?;
                 self.server_limit.sent(pending.xid, frame.len() - before - FRAME_HEAD_LEN);
             }
         }
@@ -309,6 +310,17 @@ fn put_request<Q: Request>(
 ) -> Result<(), SubmitError> {
     let header = RequestHeader { xid, opcode: Q::OPCODE };
     put_frame(frames, limit, &header, request).map_err(too_large)
+}
+
+/// Returns the error of a request that may be sent later: it is no longer than the caller allows.
+#[cold]
+fn suspected(error: SubmitError, max_frame: usize) -> SubmitError {
+    match error {
+        SubmitError::TooLarge { length, limit } if length <= max_frame => {
+            SubmitError::Suspected { length, limit }
+        }
+        error => error,
+    }
 }
 
 #[cold]

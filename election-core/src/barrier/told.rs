@@ -73,7 +73,7 @@ impl BarrierFailure {
             Failure::Rejected(NOT_EMPTY) => Self::NotEmpty,
             Failure::Rejected(code) | Failure::Aborted { code, .. } => Self::Rejected(code),
             Failure::Unreadable => Self::UnreadableReply,
-            Failure::TooLarge => Self::Rejected(failure.code()),
+            Failure::TooLarge | Failure::HeldBack => Self::Rejected(failure.code()),
             Failure::NodeExists
             | Failure::BadVersion
             | Failure::Throttled

@@ -106,7 +106,7 @@ impl MemberFailure {
             Err(Failure::NoAuth) => Self::Rejected(NO_AUTH),
             Err(Failure::Rejected(code) | Failure::Aborted { code, .. }) => Self::Rejected(*code),
             Err(Failure::Unreadable) => Self::UnreadableReply,
-            Err(Failure::TooLarge) => Self::TooLarge,
+            Err(Failure::TooLarge | Failure::HeldBack) => Self::TooLarge,
             Ok(_)
             | Err(
                 Failure::NodeExists

@@ -123,7 +123,7 @@ fn after_loss(step: &Entry, awaits: Awaits) -> Entry {
     match step {
         Entry::Create => match awaits {
             Awaits::Answer(InFlight { request: Request::Create, .. }) => Entry::Barrier,
-            Awaits::Answer(_) | Awaits::Nothing | Awaits::Look => Entry::Create,
+            Awaits::Answer(_) | Awaits::Nothing | Awaits::Look | Awaits::UsualLook => Entry::Create,
         },
         Entry::CreateElectionNode | Entry::CreateHome(_) => Entry::Create,
         Entry::Barrier

@@ -32,7 +32,7 @@ pub(crate) fn mismatch(result: &Result<Reply<'_>, Failure>) -> NominationError {
         Err(Failure::Rejected(code)) => NominationError::Rejected(*code),
         Err(Failure::NoAuth) => NominationError::Rejected(NO_AUTH),
         Err(Failure::Unreadable) => NominationError::UnreadableReply,
-        Err(Failure::TooLarge) => NominationError::TooLarge,
+        Err(Failure::TooLarge | Failure::HeldBack) => NominationError::TooLarge,
         _ => NominationError::UnexpectedReply,
     }
 }

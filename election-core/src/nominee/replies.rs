@@ -4,6 +4,8 @@ use super::request::{Awaits, InFlight, Link, Request};
 use super::stage::Stage;
 use super::{Nominee, Reaction};
 use crate::event::{Failure, Reply};
+use crate::outcome::{Notice, Obstacle};
+use crate::recipe::{Phase, Recipe as _};
 use crate::ticket::Ticket;
 
 impl Nominee {
@@ -21,12 +23,15 @@ impl Nominee {
         }
         let awaits = match result {
             Err(Failure::Throttled) => Awaits::Look,
+            // Of a lock that goes on as a reader, which has an answer of its own.
+            Err(Failure::HeldBack) if request != Request::OfLock => Awaits::UsualLook,
             _ => Awaits::Nothing,
         };
         self.link = Link::Up { session, awaits };
-        if awaits == Awaits::Look {
+        if let Awaits::Look | Awaits::UsualLook = awaits {
             self.look_again_before_deletion();
-            return Reaction::default();
+            let is_blocked = awaits == Awaits::UsualLook && self.phase() == Phase::Standing;
+            return is_blocked.then_some(Notice::Obstructed(Obstacle::HeldBack)).into();
         }
         let next = self.next_prefix();
         let wanted = self.stage.demand(self.contest.home, next).map(|(request, _)| request);

@@ -53,6 +53,9 @@ pub(super) enum Awaits {
     Answer(InFlight),
     /// The server did not handle the last request; it is sent again at the next look.
     Look,
+    /// The driver held the last request back. It is sent again at the next look, too, which is not
+    /// fed sooner for it.
+    UsualLook,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -81,9 +84,9 @@ impl Link {
         }
     }
 
-    /// Allows to send again a request that the server did not handle.
+    /// Allows to send again a request that the server did not handle, or the driver held back.
     pub(super) fn ask_again(&mut self) {
-        if let Self::Up { awaits: awaits @ Awaits::Look, .. } = self {
+        if let Self::Up { awaits: awaits @ (Awaits::Look | Awaits::UsualLook), .. } = self {
             *awaits = Awaits::Nothing;
         }
     }

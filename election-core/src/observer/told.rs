@@ -76,7 +76,7 @@ impl ObserverFailure {
             Failure::NoAuth => Self::Rejected(NO_AUTH),
             Failure::Rejected(code) | Failure::Aborted { code, .. } => Self::Rejected(code),
             Failure::Unreadable => Self::UnreadableReply,
-            Failure::TooLarge => Self::Rejected(failure.code()),
+            Failure::TooLarge | Failure::HeldBack => Self::Rejected(failure.code()),
             Failure::NoNode
             | Failure::NodeExists
             | Failure::BadVersion

@@ -415,7 +415,9 @@ async fn connected(connection: &mut Updates<ConnectionState>) -> Result<(), Sess
 /// Converts a refusal of an identity: no other submission can fail before there is a connection.
 fn unpresentable(error: SubmitError) -> ConnectError {
     match error {
-        SubmitError::TooLarge { length, limit } => ConnectError::IdentityTooLarge { length, limit },
+        SubmitError::TooLarge { length, limit } | SubmitError::Suspected { length, limit } => {
+            ConnectError::IdentityTooLarge { length, limit }
+        }
         SubmitError::NotConnected
         | SubmitError::Full
         | SubmitError::Unsupported(_)

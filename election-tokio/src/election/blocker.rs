@@ -16,7 +16,8 @@ pub enum Blocker {
     /// The candidate ahead, which is not ephemeral: a participant left it there by mistake, or to block the
     /// election.
     Persistent(CandidateName),
-    /// A znode that the nominee can neither pass over, nor follow, nor delete.
+    /// A znode that the nominee can neither pass over, nor follow, nor delete; or its own request, which is
+    /// held back ([`Obstacle::HeldBack`]).
     Obstacle(Obstacle),
 }
 
@@ -33,6 +34,7 @@ impl fmt::Display for Blocker {
             Self::Persistent(name) => {
                 write!(f, "{name}, which is not ephemeral: delete it if no participant needs it")
             }
+            Self::Obstacle(obstacle @ Obstacle::HeldBack) => obstacle.fmt(f),
             Self::Obstacle(obstacle) => write!(f, "a znode in the way: {obstacle}"),
         }
     }

@@ -251,7 +251,9 @@ impl ErrorKind {
     pub(crate) const fn of_submission(error: SubmitError) -> Self {
         match error {
             SubmitError::NotConnected | SubmitError::Full => Self::NotConnected,
-            SubmitError::TooLarge { length, limit } => Self::TooLarge { length, limit },
+            SubmitError::TooLarge { length, limit } | SubmitError::Suspected { length, limit } => {
+                Self::TooLarge { length, limit }
+            }
             SubmitError::Unsupported(operation) => {
                 Self::Unsupported { since: ServerVersion::that_brought(operation) }
             }

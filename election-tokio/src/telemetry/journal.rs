@@ -4,7 +4,7 @@
 use core::time::Duration;
 use std::sync::Arc;
 
-use election_core::election::{Cause, Notice};
+use election_core::election::{Cause, Notice, Obstacle};
 use election_core::name::CandidateName;
 use election_core::{NomineeId, Token};
 use election_session::{LostReason, RequestKind, Site};
@@ -293,6 +293,10 @@ impl ElectionEntry {
                 predecessor = predecessor.as_ref().map(CandidateName::text).as_deref(),
                 "blocked: the candidate ahead is not ephemeral, so that no session's end removes \
                  it; delete it if no participant needs it"
+            ),
+            Notice::Obstructed(obstacle @ Obstacle::HeldBack) => warn!(
+                target: BLOCKED, election, %nominee, session, %zxid, %obstacle,
+                "blocked: a request is held back"
             ),
             Notice::Obstructed(obstacle) => warn!(
                 target: BLOCKED, election, %nominee, candidate, session, %zxid, %obstacle,

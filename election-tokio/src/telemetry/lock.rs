@@ -3,6 +3,7 @@
 use core::time::Duration;
 use std::sync::Arc;
 
+use election_core::election::Obstacle;
 use election_core::lock::{LockEnd, LockNotice};
 use election_core::name::CandidateName;
 use election_core::{NomineeId, Token};
@@ -94,6 +95,9 @@ impl LockEntry {
                 target: LOCK_BLOCKED, lock, %id, znode, foreign = foreign.as_deref(),
                 "a sequential znode of another format stands in the lock's node: all contenders have \
                  to use one format"
+            ),
+            LockNotice::Obstructed(obstacle @ Obstacle::HeldBack) => warn!(
+                target: LOCK_BLOCKED, lock, %id, %obstacle, "blocked: a request is held back"
             ),
             LockNotice::Obstructed(obstacle) => warn!(
                 target: LOCK_BLOCKED, lock, %id, znode, %obstacle, foreign = foreign.as_deref(),

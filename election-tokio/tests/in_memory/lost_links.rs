@@ -4,17 +4,19 @@ use core::fmt::Debug;
 use core::num::NonZeroU32;
 use core::time::Duration;
 
-use election_tokio::Client;
 use election_tokio::commit::CommitError;
 use election_tokio::counter::CounterError;
-use election_tokio::election::{Follow, Observation};
+use election_tokio::election::{Blocker, Follow, Observation, Obstacle};
 use election_tokio::format::Format;
+use election_tokio::health::NomineeHealth;
 use election_tokio::queue::{PriorityQueue, Queue};
+use election_tokio::{Client, CreateMode};
 use tokio::time::timeout;
 use zk_jute::OpCode;
 
 use crate::cuts::{Cuts, Fate, Place};
 use crate::server::Server;
+use crate::spans::Journal;
 
 /// The node, which is missing, as its parent is.
 const NODE: &str = "/deep/node";
@@ -187,4 +189,53 @@ async fn no_recipe_ends_because_of_lost_connections_alone() {
         }
     }
     assert!(broken.is_empty(), "{} times:\n{}", broken.len(), broken.join("\n"));
+}
+
+/// A request over which three connections in a row were lost may be longer than servers take, or unlucky. A
+/// nominee, and a contender for a lock, wait, and say so, until it is sent again; and leave at once.
+#[tokio::test(start_paused = true)]
+async fn a_long_candidate_waits_while_a_limit_is_only_suspected() {
+    static DATA: [u8; 20_000] = [7; 20_000];
+    const HOURS: Duration = Duration::from_secs(4 * 3600);
+    for fate in [Fate::Executed, Fate::Lost] {
+        for left in [3, 4, 5] {
+            let place = Place::Each(OpCode::CREATE2);
+            let server = Server::new();
+            let client = server.client().await;
+            for node in ["/deep", NODE] {
+                client.create(node, "", CreateMode::Persistent).await.unwrap();
+            }
+            let (journal, _guard) = Journal::begin();
+            server.state().cuts = Some(Cuts { place, fate, left });
+            let mut nomination = client.election(NODE).data(&DATA[..]).nominate().unwrap();
+            let context = format!("{fate:?}, {left}");
+            timeout(HOURS, nomination.elected()).await.expect(&context).expect(&context);
+            let told = journal.of("event blocked: a request is held back");
+            assert_eq!(told.is_empty(), fate == Fate::Executed, "{context}: {told:?}");
+            nomination.withdraw().await.expect(&context);
+
+            server.state().cuts = Some(Cuts { place, fate, left });
+            let lock = client.lock(NODE).data(&DATA[..]);
+            let guard = timeout(HOURS, lock.lock()).await.expect(&context).expect(&context);
+            guard.release().await.expect(&context);
+        }
+    }
+
+    // One that is never taken.
+    let server = Server::new();
+    let client = server.client().await;
+    for node in ["/deep", NODE] {
+        client.create(node, "", CreateMode::Persistent).await.unwrap();
+    }
+    let cuts = Cuts { place: Place::Each(OpCode::CREATE2), fate: Fate::Lost, left: usize::MAX };
+    server.state().cuts = Some(cuts);
+    let mut nomination = client.election(NODE).data(&DATA[..]).nominate().unwrap();
+    assert!(timeout(HOURS, nomination.elected()).await.is_err());
+    let health = nomination.probe().health().nominee;
+    let is_blocked = |by: &Blocker| *by == Blocker::Obstacle(Obstacle::HeldBack);
+    assert!(matches!(&health, NomineeHealth::Blocked { by, .. } if is_blocked(by)), "{health:?}");
+    let tried = server.requests(OpCode::CREATE2);
+    assert!((5..15).contains(&tried), "{tried} times in four hours");
+    nomination.withdraw().await.unwrap();
+    assert!(server.children(NODE).is_empty());
 }

@@ -93,7 +93,7 @@ fn a_full_session_can_be_closed() {
 /// Loses connections over a frame above a server's `jute.maxbuffer`, of which the server says
 /// nothing. Without a bound, one that asks again after each loss loses all of them.
 #[test]
-fn a_request_over_which_connection_after_connection_ends_is_refused_in_the_end() {
+fn a_request_over_which_connection_after_connection_ends_is_held_back_in_the_end() {
     let mut lab = Lab::connected();
     let long = vec![0; 20_000];
     let mut losses = 0;
@@ -109,7 +109,7 @@ fn a_request_over_which_connection_after_connection_ends_is_refused_in_the_end()
         lab.connect();
     };
     let length = 8 + 6 + 4 + 4 + long.len();
-    assert_eq!(refused, SubmitError::TooLarge { length, limit: length - 1 });
+    assert_eq!(refused, SubmitError::Suspected { length, limit: length - 1 });
     assert_eq!(lab.session.submit(lab.now, 2, &READ), Ok(()), "others go on");
 }
 

@@ -160,6 +160,28 @@ fn what_a_throttled_server_did_not_look_at_is_asked_for_again_at_the_next_look()
     assert_eq!(script.nominee.role(), Role::Leading { token: Token::new(50) }, "it leads on");
 }
 
+/// Whether the servers would take it is not known. Each look tells of it again, and none is fed sooner for it.
+#[test]
+fn what_is_held_back_is_asked_for_again_at_each_look() {
+    let mut script = Script::connected();
+    let held_back = Some(Notice::Obstructed(Obstacle::HeldBack));
+    for _ in 0..3 {
+        assert!(script.asked.starts_with("create"), "{}", script.asked);
+        script.answer(Err(Failure::HeldBack));
+        assert_eq!((script.asked.as_str(), script.notice), ("", held_back));
+        assert!(!script.nominee.waits_for_look());
+        assert_eq!(script.nominee.role(), Role::Standing);
+        script.feed(Event::Look);
+    }
+    script.answer(Err(Failure::HeldBack));
+    let mut leaving = script.nominee.clone();
+    let never = End::Withdrawn(Departure::NeverCreated);
+    assert_eq!(leaving.withdraw().notice, Some(Notice::Ended(never)));
+    script.feed(Event::Disconnected);
+    script.feed(Event::Connected { session: SESSION });
+    assert!(script.asked.starts_with("create"), "another server may take it: {}", script.asked);
+}
+
 #[test]
 fn a_nominee_that_is_throttled_leaves_at_once() {
     let mut script = Script::verified();

@@ -2,12 +2,14 @@
 //! longer one, and say nothing.
 
 use election_tokio::CreateMode;
-use election_tokio::election::{EndReason, NominationError};
+use election_tokio::election::{Blocker, Nomination, Obstacle};
+use election_tokio::health::NomineeHealth;
 use zk_test_kit::election::{Arena, leads, soon};
 use zk_test_kit::failure::TestResult;
 use zk_test_kit::on_both_servers;
 use zk_test_kit::proxy::Proxy;
 use zk_test_kit::server::{ServerKind, Settings};
+use zk_test_kit::wait::{SOON, eventually_async};
 
 on_both_servers! {
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -21,8 +23,8 @@ fn settings() -> Settings {
     Settings { max_frame: MAX_FRAME, ..Settings::default() }
 }
 
-/// The create costs a few connections, and is told to be too large then. The leader of another election
-/// on the same client leads on.
+/// The create costs a few connections, and is held back then: the nominee waits, and is blocked. The leader of
+/// another election on the same client leads on.
 async fn a_candidate_that_no_server_takes_costs_no_other_election_its_leader(
     server: ServerKind,
 ) -> TestResult {
@@ -32,12 +34,10 @@ async fn a_candidate_that_no_server_takes_costs_no_other_election_its_leader(
     let mut leader = client.election("/other").nominate()?;
     let leadership = leads(&mut leader).await?;
     let data = vec![b'x'; 2 * usize::try_from(MAX_FRAME)?];
-    let mut nominee = arena.client().await?.election("/own").data(data.clone()).nominate()?;
-    let ended = soon("it hears that it is too large", nominee.elected()).await?;
-    assert_eq!(ended.err(), Some(EndReason::Failed(NominationError::TooLarge)));
-    let mut nominee = client.election("/own").data(data).nominate()?;
-    let ended = soon("it hears that it is too large", nominee.elected()).await?;
-    assert_eq!(ended.err(), Some(EndReason::Failed(NominationError::TooLarge)));
+    let nominee = arena.client().await?.election("/own").data(data.clone()).nominate()?;
+    eventually_async(SOON, "its request is held back", async || is_held_back(&nominee)).await?;
+    let nominee = client.election("/own").data(data).nominate()?;
+    eventually_async(SOON, "its request is held back", async || is_held_back(&nominee)).await?;
     soon("the leader leads on", async {
         while leadership.confirm().await.is_err() {
             tokio::task::yield_now().await;
@@ -46,6 +46,11 @@ async fn a_candidate_that_no_server_takes_costs_no_other_election_its_leader(
     .await?;
     assert!(leadership.is_valid(), "{:?}", leader.status());
     Ok(())
+}
+
+fn is_held_back(nominee: &Nomination) -> bool {
+    let health = nominee.probe().health().nominee;
+    matches!(health, NomineeHealth::Blocked { by: Blocker::Obstacle(Obstacle::HeldBack), .. })
 }
 
 async fn watches_that_no_server_takes_at_once_are_set_again_in_parts(
