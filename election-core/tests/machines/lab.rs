@@ -43,6 +43,8 @@ pub trait Model: Clone + Debug + Hash {
     const WATCHES: usize;
     /// The most requests of a machine that are on their way.
     const REQUESTS: usize = 1;
+    /// Whether a look sets watches anew; otherwise a machine relies on those that it had.
+    const WATCHES_AGAIN: bool = true;
     /// Children that each list has, and that no recipe knows.
     const STRAYS: &'static [&'static str] = &[];
 
@@ -91,6 +93,10 @@ pub trait Model: Clone + Debug + Hash {
     }
     fn may_be_refused(_lab: &Lab<Self>, _i: usize, sent: &Sent<Self::Name>) -> bool {
         !matches!(sent.request, Request::Exists(..) | Request::Barrier)
+    }
+    /// Whether one that owes a deletion asks for it in vain, however often it looks.
+    fn asks_in_vain(rights: Rights) -> bool {
+        rights == Rights::NotTo(Right::Delete)
     }
     /// Whether a client may be told that its time is over, and be withdrawn.
     fn has_user(client: &Client<Self>) -> bool {
@@ -210,6 +216,22 @@ impl<M: Model> Lab<M> {
         for effects in commits {
             self.server.commit(effects);
         }
+        self
+    }
+
+    /// Connects the clients one after the other, each until nothing of it is on its way, without a fault.
+    pub fn settled(mut self) -> Self {
+        let budget = core::mem::take(&mut self.budget);
+        for i in 0..self.clients.len() {
+            self.take(Step::Connect(i));
+            let is_its =
+                |(step, _): &(Step<M>, bool)| matches!(step, Step::Execute(_) | Step::Apply(_));
+            while let Some((step, _)) = self.steps().into_iter().find(is_its) {
+                self.take(step);
+            }
+        }
+        self.check().expect("nothing went wrong");
+        self.budget = budget;
         self
     }
 

@@ -329,14 +329,9 @@ fn with_policy(nominees: u8, on_loss: OnLoss, model: Delays, budget: Budget) -> 
         let nominee = Nominee::new(id(index), policy);
         lab = lab.client(on_loss, Notes::default(), Some(nominee));
     }
-    for i in 0..usize::from(nominees) * usize::from(nominees > 1) {
-        lab.take(Step::Connect(i));
-        let is_its = |step: &Step<Delays>| matches!(step, Step::Execute(_) | Step::Apply(_));
-        while let Some((step, _)) = lab.steps().into_iter().find(|(step, _)| is_its(step)) {
-            lab.take(step);
-        }
+    if nominees > 1 {
+        lab = lab.settled();
     }
-    lab.check().expect("nothing went wrong");
     let settled = core::mem::replace(&mut lab.model, model);
     lab.model.led = settled.led;
     lab.model.ended = settled.ended;

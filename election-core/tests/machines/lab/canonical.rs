@@ -93,7 +93,7 @@ impl<M: Model> Canon<M> {
 
     fn client(&mut self, client: &Client<M>, words: &mut Words<M::Name>) {
         words.0.push(Word::Client);
-        words.plain(&(client.link, client.session_lives, client.is_deaf));
+        words.plain(&(client.link, client.session_lives, client.is_deaf, client.needs_looks));
         words.plain(&matches!(client.rights, Rights::NotTo(_)));
         words.plain(&client.rights);
         words.plain(&(client.applied, client.seen));
@@ -160,13 +160,21 @@ fn permutations(count: u8) -> Vec<Vec<u8>> {
 fn read<M: Model>(text: &str) -> Tape<M::Name> {
     let (mut words, mut rest, mut from) = (Vec::new(), text, text);
     let mut is_inside_a_word = false;
+    let mut is_of_second = false;
     while let Some(first) = rest.chars().next() {
         if is_inside_a_word {
             is_inside_a_word = first.is_ascii_alphanumeric();
             rest = &rest[first.len_utf8()..];
             continue;
         }
-        if let Some((word, length)) = word_at::<M>(rest) {
+        // The two machines of one recipe count their requests by themselves.
+        if let Some(part) = rest.strip_prefix("part: ") {
+            is_of_second = part.starts_with("Second");
+        }
+        if let Some((mut word, length)) = word_at::<M>(rest) {
+            if let Some(Word::Ticket(step)) = &mut word {
+                *step = 2 * *step + u64::from(is_of_second);
+            }
             words.push(Word::Plain(hash(&from[..from.len() - rest.len()])));
             words.extend(word);
             rest = &rest[length..];
@@ -247,8 +255,10 @@ impl<N: Copy + Ord + Hash> Words<N> {
     fn ticket(&mut self, ticket: Ticket) {
         let text = ticket.to_string();
         let Some((incarnation, step)) = text.split_once('.') else { return self.plain(&text) };
-        self.plain(&(incarnation, step.ends_with('\'')));
-        self.0.push(Word::Ticket(step.trim_end_matches('\'').parse().expect("a number")));
+        let is_of_second = step.ends_with('\'');
+        self.plain(&(incarnation, is_of_second));
+        let step: u64 = step.trim_end_matches('\'').parse().expect("a number");
+        self.0.push(Word::Ticket(2 * step + u64::from(is_of_second)));
     }
 
     fn tree<M: Model<Name = N>>(&mut self, tree: &Tree<N>, to: &[u8]) {

@@ -75,6 +75,8 @@ pub struct Client<M: Model> {
     pub late: Vec<(Actor, Ticket, Answer<M::Name>)>,
     /// A watch was dropped, and nothing tells of it but a look.
     pub is_deaf: bool,
+    /// A watch was dropped that no look sets again: each change needs a look.
+    pub needs_looks: bool,
     /// A znode that it may not read, and wants to watch: its end is told to nobody.
     pub hidden: Option<M::Name>,
 }
@@ -108,6 +110,7 @@ impl<M: Model> Client<M> {
             in_doubt: VecDeque::new(),
             late: Vec::new(),
             is_deaf: false,
+            needs_looks: false,
             hidden: None,
         }
     }
@@ -155,7 +158,7 @@ impl<M: Model> Client<M> {
         }
         let waits = |(actor, machine): (&Actor, &M::Machine)| {
             let owes = machine.phase() == Phase::CleaningUp && !self.is_asking(*actor);
-            machine.waits_for_look() || owes && self.rights != Rights::NotTo(Right::Delete)
+            machine.waits_for_look() || owes && !M::asks_in_vain(self.rights)
         };
         self.machines.iter().any(waits)
     }
@@ -175,7 +178,7 @@ impl<M: Model> Client<M> {
         self.link = Link::Down;
         self.applied = Position::after(self.seen);
         self.watches.clear();
-        (self.is_deaf, self.hidden) = (false, None);
+        (self.is_deaf, self.needs_looks, self.hidden) = (false, false, None);
         self.late.extend(self.due.take().map(|due| (due.actor, due.ticket, due.answer)));
         let lives = self.session_lives;
         let writes = self.requests.drain(..).map(|sent| sent.request);

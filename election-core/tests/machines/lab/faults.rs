@@ -80,7 +80,7 @@ impl<M: Model> Lab<M> {
             Step::DropWatch(i, k) => {
                 budget.dropped_watches -= 1;
                 self.clients[i].watches.remove(k);
-                self.clients[i].is_deaf = true;
+                (self.clients[i].is_deaf, self.clients[i].needs_looks) = (true, !M::WATCHES_AGAIN);
             }
             Step::Forbid(i, right) => {
                 budget.prohibitions -= 1;

@@ -186,15 +186,22 @@ pub struct Server<N: Ord> {
     pub log: Vec<Vec<Effect<N>>>,
     pub tip: Tree<N>,
     pub zxid: i64,
-    /// The number of the next sequential znode.
-    pub next: u32,
+    /// The number of the next sequential child of each znode.
+    pub next: BTreeMap<N, u32>,
     /// How many children of the node each server has created.
     pub arrivals: i32,
 }
 
 impl<N: Copy + Ord> Server<N> {
     pub fn new(base: Tree<N>) -> Self {
-        Self { tip: base.clone(), base, log: Vec::new(), zxid: 100, next: 0, arrivals: 0 }
+        Self {
+            tip: base.clone(),
+            base,
+            log: Vec::new(),
+            zxid: 100,
+            next: BTreeMap::new(),
+            arrivals: 0,
+        }
     }
 
     pub const fn end(&self) -> usize {
@@ -281,13 +288,19 @@ impl<N: Copy + Ord> Server<N> {
     ) -> Result<Vec<Done<N>>, (usize, i32)> {
         let (mut tree, mut effects, mut done) = (self.tip.clone(), Vec::new(), Vec::new());
         let token = Token::new(self.zxid + 1);
-        let mut next = self.next;
+        let mut next = self.next.clone();
         for (part, change) in changes.iter().enumerate() {
             let mut change = *change;
-            if let Change::Create(name, ..) = &mut change
-                && let Some(numbered) = M::numbered(*name, next)
-            {
-                (*name, next) = (numbered, next + 1);
+            if let Change::Create(name, ..) = &mut change {
+                let parent = M::parent(*name).unwrap_or(*name);
+                let number = next.get(&parent).copied().unwrap_or_default();
+                if let Some(numbered) = M::numbered(*name, number) {
+                    *name = numbered;
+                    next.insert(parent, number + 1);
+                } else {
+                    // A znode that is made anew begins anew.
+                    next.remove(name);
+                }
             }
             let effect = effect::<M>(&tree, change, token).map_err(|code| (part, code))?;
             done.push(match effect {

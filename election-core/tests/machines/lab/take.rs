@@ -237,6 +237,7 @@ impl<M: Model> Lab<M> {
         let tree = self.server.at(at);
         let effect = self.server.log[at.commits][at.parts];
         self.clients[i].applied.parts += 1;
+        self.clients[i].is_deaf |= self.clients[i].needs_looks;
         let Some((name, change)) = effect.event() else { return };
         let asker = self.clients[i].session;
         let is_hidden = tree

@@ -6,13 +6,47 @@ use election_core::children::Children;
 use election_core::lock::{LockNotice, WhenBusy};
 use election_core::semaphore::{Semaphore, SemaphoreOptions};
 use election_core::{
-    Change, Event, Failure, Hold, NomineeId, Output, Phase, Recipe as _, Reply, SessionId, Stat,
-    Ticket,
+    Change, Command, Create, Event, Failure, Hold, NewZnode, NomineeId, Op, Output, Phase,
+    Recipe as _, Reply, SessionId, Stat, Ticket,
 };
 use proptest::prelude::*;
 use proptest::sample::Index;
 
-use crate::semaphores::common::client::Request;
+/// What a contender asks for.
+#[derive(Clone, Debug)]
+enum Request {
+    /// With the beginning of the name.
+    Create(String),
+    CreateHome,
+    CreateNode,
+    Barrier,
+    List,
+    Read,
+    Delete,
+}
+
+impl Request {
+    fn of(command: &Command<'_>) -> Self {
+        match command.op {
+            Op::Create(Create { znode: NewZnode::Grandchild { prefix, .. }, .. }) => {
+                Self::Create(prefix.to_string())
+            }
+            Op::Create(_) => Self::CreateHome,
+            Op::CreateNode => Self::CreateNode,
+            Op::Barrier => Self::Barrier,
+            Op::List { .. } => Self::List,
+            // The look at a foreign child: only arbitrary replies cause one.
+            Op::Read { .. } | Op::Exists { .. } => Self::Read,
+            Op::Delete(_) => Self::Delete,
+            other => panic!("no semaphore asks for {other:?}"),
+        }
+    }
+
+    /// Whether a release may give up the request: a read of the own znode.
+    const fn can_be_abandoned(&self) -> bool {
+        matches!(self, Self::Read)
+    }
+}
 
 #[derive(Clone, Debug)]
 enum Input {
@@ -201,16 +235,16 @@ impl Bench {
         let own = self.semaphore.znode().into_iter().chain(self.semaphore.turn_znode());
         let own = own.map(ToString::to_string);
         let reply = match request {
-            Request::Create { prefix, .. } => {
+            Request::Create(prefix) => {
                 self.created += 1;
                 AnyReply::Created(format!("{prefix}{:010}", self.created))
             }
-            Request::CreateHome(_) => AnyReply::Created("home".to_owned()),
+            Request::CreateHome => AnyReply::Created("home".to_owned()),
             Request::CreateNode => AnyReply::NodeCreated,
             Request::Barrier => AnyReply::BarrierPassed,
-            Request::List { .. } => AnyReply::Children(own.chain(others).collect()),
-            Request::Read { .. } => AnyReply::Read(Some(self.session), token / 8),
-            Request::Delete { .. } => AnyReply::Deleted,
+            Request::List => AnyReply::Children(own.chain(others).collect()),
+            Request::Read => AnyReply::Read(Some(self.session), token / 8),
+            Request::Delete => AnyReply::Deleted,
         };
         self.reply(ticket, &reply)
     }
