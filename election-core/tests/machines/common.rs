@@ -1,5 +1,9 @@
 //! A model of an ensemble and of the links to it, for tests: nothing happens but the steps that a
 //! test takes, so a test decides every order of events.
+//!
+//! The laboratory does not have this yet: nominees that are exchanged for one another with the numbers and creates in
+//! their names, processes that hand their session over, guarded writes, and a counter that is at its end. `hazards` and
+//! `properties` take steps of this model, too.
 
 pub mod canonical;
 pub mod check;

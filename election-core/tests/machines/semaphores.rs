@@ -75,12 +75,20 @@ fn one_that_tries_beside_a_holder_a_loss() {
 fn two_settled_for_one() {
     let b = Budget { losses: 2, withdrawals: 2, ..NONE };
     explore("settled: 2 for 1, 2 losses, 2 withdrawals", settled(2, 1, b));
-    let b = Budget { losses: 1, expiries: 1, withdrawals: 1, ..NONE };
-    explore("settled: 2 for 1, 1 loss, 1 expiry, 1 withdrawal", settled(2, 1, b));
-    let b = Budget { lapses: 1, losses: 2, deadlines: 1, ..NONE };
-    explore("settled: 2 for 1, 1 lapse, 2 losses, 1 deadline", settled(2, 1, b));
     let b = Budget { deletions: 2, losses: 1, ..NONE };
     explore("settled: 2 for 1, 2 deletions, 1 loss", settled(2, 1, b));
+}
+
+#[test]
+fn two_settled_for_one_an_expiry() {
+    let b = Budget { losses: 1, expiries: 1, withdrawals: 1, ..NONE };
+    explore("settled: 2 for 1, 1 loss, 1 expiry, 1 withdrawal", settled(2, 1, b));
+}
+
+#[test]
+fn two_settled_for_one_a_lapse() {
+    let b = Budget { lapses: 1, losses: 2, deadlines: 1, ..NONE };
+    explore("settled: 2 for 1, 1 lapse, 2 losses, 1 deadline", settled(2, 1, b));
 }
 
 #[test]
@@ -92,9 +100,13 @@ fn two_settled_for_one_a_handed_out_session() {
 
 /// Among what an operator deletes is the znode of the turn.
 #[test]
-fn three_settled_for_one() {
+fn three_settled_for_one_a_deletion() {
     let b = Budget { deletions: 1, withdrawals: 1, ..NONE };
     explore("settled: 3 for 1, 1 deletion, 1 withdrawal", settled(3, 1, b));
+}
+
+#[test]
+fn three_settled_for_one_a_deadline() {
     let b = Budget { deadlines: 1, withdrawals: 1, losses: 1, ..NONE };
     let lab = settled(3, 1, b).lagging(0);
     explore("settled: 3 for 1, 1 deadline, 1 withdrawal, 1 loss", lab);

@@ -223,11 +223,17 @@ impl Model for Contending {
 
     fn suffered(lab: &mut Lab<Self>, fault: &Step<Self>) {
         lab.model.has_barred |= matches!(fault, Step::OperatorBars(_));
-        if let Step::Lapse(i, _) = fault
-            && lab.clients[*i].machine().hold() != Hold::None
-        {
-            lab.break_with(format!("{i}: holds past its lease"));
-        }
+        let holds = |i: &usize| lab.clients[*i].machine().hold() != Hold::None;
+        let fault = match fault {
+            Step::Lapse(i, _) if holds(i) => format!("{i}: holds past its lease"),
+            Step::Withdraw(i, _) | Step::Deadline(i, _)
+                if !holds(i) && phase(&lab.clients[*i]) == Phase::Standing =>
+            {
+                format!("{i}: stands although it was to end")
+            }
+            _ => return,
+        };
+        lab.break_with(fault);
     }
 
     fn check(lab: &Lab<Self>) -> Result<(), String> {
