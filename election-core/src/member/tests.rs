@@ -1,4 +1,4 @@
-//! A member ends while the server refuses to delete its znode.
+//! A member that joins at a node which vanishes, and one that ends while the server refuses to delete its znode.
 
 extern crate alloc;
 use alloc::format;
@@ -80,6 +80,30 @@ fn describe(op: &Op<'_>) -> String {
         Op::Write(Write { version, .. }) => format!("write {}", version.number()),
         other => format!("{other:?}"),
     }
+}
+
+/// However often the node has vanished on earlier connections. On one connection, the third time is the last.
+#[test]
+fn a_node_that_vanishes_is_counted_anew_on_each_connection() {
+    let member = Member::new("x", [1], MemberOptions::default());
+    let mut script = Script { member, ticket: None, asked: String::new(), notice: None };
+    for times in [2, 2, 2, 3] {
+        script.feed(Event::Connected { session: SESSION });
+        for _ in 0..times {
+            script.answer(Err(Failure::NoNode));
+            assert_eq!((script.asked.as_str(), script.notice), ("CreateNode", None));
+            script.answer(Ok(Reply::NodeCreated));
+        }
+        if times == 2 {
+            script.feed(Event::Disconnected);
+        }
+    }
+    script.answer(Err(Failure::NoNode));
+    let failed = script.notice.expect("it is told");
+    assert!(
+        matches!(failed, MemberNotice::Ended(MemberEnd::Failed(MemberFailure::NoNode))),
+        "{failed:?}"
+    );
 }
 
 /// An access list may be restored, and an identity be presented on the next connection.
