@@ -55,10 +55,7 @@ impl Lease {
         ahead.state = LeaseState::proved(deadline);
         if ahead.evidence.awaits_confirmation() {
             now = now + round_trip;
-            // What lapses before the answer comes is not prolonged by it.
-            if now >= deadline {
-                return false;
-            }
+            ahead.lapses(now); // An answer that comes later prolongs nothing.
             ahead.confirmed(now, now);
         }
         for _ in 0..HEARTBEATS_AHEAD {

@@ -95,6 +95,9 @@ pub(crate) struct Tally {
     /// How often it was ended.
     pub(crate) ends: u64,
     pub(crate) told_of_an_end: u64,
+    /// How often it was deleted.
+    pub(crate) deletions: u64,
+    pub(crate) writes_in_epochs: u64,
     /// Uses of barriers, queues and the counter.
     pub(crate) used: u64,
     pub(crate) passed: u64,
@@ -127,6 +130,8 @@ impl AddAssign for Tally {
         self.delays_kept += other.delays_kept;
         self.ends += other.ends;
         self.told_of_an_end += other.told_of_an_end;
+        self.deletions += other.deletions;
+        self.writes_in_epochs += other.writes_in_epochs;
         self.used += other.used;
         self.passed += other.passed;
         self.inside += other.inside;

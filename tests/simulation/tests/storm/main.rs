@@ -8,6 +8,7 @@
 
 mod calm;
 mod clerk;
+mod epochs;
 mod laws;
 mod life;
 mod locks;
@@ -69,6 +70,14 @@ fn no_law_is_broken() {
     let count = seeds.end - seeds.start;
     // A few seeds may happen to be mild.
     assert!(count < 10 || total.is_a_storm(count), "{total:?}");
+}
+
+/// The same where an operator deletes the operated election, and leaders write in their epoch.
+#[test]
+fn no_law_is_broken_where_an_election_is_deleted() {
+    let Passed { total, broken } = pass(&(10_000..10_008));
+    assert!(broken.is_empty(), "{}; {} seeds broke a law", broken[0], broken.len());
+    assert!(total.deletions > 4 && total.writes_in_epochs > 400, "{total:?}");
 }
 
 fn pass(seeds: &Range<u64>) -> Passed {

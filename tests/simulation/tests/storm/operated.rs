@@ -11,6 +11,7 @@ use election_tokio::{Client, ErrorCode, Token};
 use tokio::sync::Notify;
 use tokio::time::sleep;
 
+use crate::epochs::{EndsBy, QUIET};
 use crate::laws::Laws;
 use crate::life::{LONG, Life};
 use crate::network::Way;
@@ -122,6 +123,7 @@ impl Life {
                     return Then::StandsOn;
                 }
                 finish = self.laws.next_finish(rng) => finish,
+                never = self.write_in_epoch(&leadership) => never,
             };
             self.laws.tell(|| format!("{process} is to {finish:?} of {token}"));
             match finish {
@@ -228,10 +230,23 @@ impl Operator {
                 () = end.notified() => return self,
                 () = sleep(pause) => {}
             }
+            if self.laws.operated_ends_by() == EndsBy::Deletion && self.rng.u8(0..3) > 0 {
+                self.delete().await;
+                continue;
+            }
             self.end().await;
             sleep(Duration::from_millis(self.rng.u64(0..5_000))).await;
             self.reopen().await;
         }
+    }
+
+    async fn delete(&self) {
+        while let Err(error) = self.election.delete(QUIET).await {
+            self.laws.tell(|| format!("the operator, to delete the election: {error}"));
+            sleep(TICK).await;
+        }
+        self.laws.tell(|| "the operated election is deleted".to_owned());
+        self.laws.count(|tally| tally.deletions += 1);
     }
 
     pub(crate) async fn end(&self) {

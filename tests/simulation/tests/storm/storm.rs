@@ -11,6 +11,7 @@ use tokio::time::{Instant, sleep, timeout};
 use zk_embedded::Database;
 
 use crate::clerk::Clerk;
+use crate::epochs::EndsBy;
 use crate::laws::{self, Laws, NOTICE, Tally, Wish, number_in};
 use crate::locks::Lock;
 use crate::network::{Way, Weather};
@@ -66,6 +67,7 @@ impl Storm {
         let mut rng = fastrand::Rng::with_seed(seed);
         let setting = Setting::draw(&mut rng);
         let laws = Laws::new();
+        laws.operated_is_to_end_by(EndsBy::of(seed));
         let servers = Servers::start(&laws, &setting, rng.fork());
         let way = Way::to(&servers, rng.fork());
         let clerk = Clerk::begin(&way, setting.elections, rng.fork()).await;

@@ -6,12 +6,13 @@ use std::sync::Arc;
 
 use election_core::format::Format;
 use election_tokio::election::Leadership;
-use election_tokio::{Token, Zxid};
+use election_tokio::{Token, Version, Zxid};
 use tokio::time::{Instant, sleep};
 use zk_embedded::{Database, Znode};
 
 use super::Laws;
 use super::grants::{Grants, Look};
+use crate::epochs::{EndsBy, REGISTER};
 use crate::operated::{Finish, LOCK_DELAY, OPERATED};
 use crate::setting::LONGEST;
 
@@ -33,6 +34,13 @@ pub(crate) enum Wish {
 
 #[derive(Debug, Default)]
 pub(super) struct OperatedBook {
+    ends_by: EndsBy,
+    /// The creation of the election node.
+    life: Option<Zxid>,
+    /// The creation of the epoch's znode, and its version.
+    epoch: Option<(Zxid, Version)>,
+    /// The greatest token that was written in an epoch.
+    written: i64,
     wish: Wish,
     leaders: Grants<(), Leadership>,
     /// The last transaction of any server.
@@ -66,8 +74,8 @@ pub(crate) struct Elected {
 impl Laws {
     /// Takes in what a server shows of the election, if it is more than any has shown before.
     pub(crate) fn operated_shows(&self, database: &Database) {
-        let mut book = self.book();
-        let book = &mut book.operated;
+        let mut all = self.book();
+        let book = &mut all.operated;
         if database.last_zxid() <= book.seen {
             return;
         }
@@ -86,6 +94,18 @@ impl Laws {
             book.gone.insert(*token, Instant::now());
         }
         book.standing = standing;
+        let law = book.epoch_shows(database).or_else(|| book.register_shows(database));
+        if let Some(law) = law {
+            all.broken(law);
+        }
+    }
+
+    pub(crate) fn operated_is_to_end_by(&self, ends_by: EndsBy) {
+        self.book().operated.ends_by = ends_by;
+    }
+
+    pub(crate) fn operated_ends_by(&self) -> EndsBy {
+        self.book().operated.ends_by
     }
 
     /// Checks a nominee that is told that it leads.
@@ -242,6 +262,32 @@ impl Laws {
 }
 
 impl OperatedBook {
+    /// The epoch goes with its election node, and never goes back before.
+    fn epoch_shows(&mut self, database: &Database) -> Option<String> {
+        let stat = |path: &str| database.znode(path).map(Znode::stat);
+        let life = stat(OPERATED).map(|stat| stat.czxid);
+        let epoch = stat(&format!("{OPERATED}.epoch")).map(|stat| (stat.czxid, stat.version));
+        let before = (core::mem::replace(&mut self.life, life), self.epoch);
+        self.epoch = epoch;
+        match (before, epoch) {
+            ((Some(before), Some(last)), epoch) if Some(before) == life => {
+                let goes_on =
+                    epoch.is_some_and(|(made, version)| made == last.0 && version >= last.1);
+                (!goes_on)
+                    .then(|| format!("the epoch goes from {last:?} to {epoch:?} in one election"))
+            }
+            _ => None,
+        }
+    }
+
+    /// What is written in epochs, is written in the order of tokens.
+    fn register_shows(&mut self, database: &Database) -> Option<String> {
+        let text = core::str::from_utf8(database.znode(REGISTER)?.data()?).ok()?;
+        let token: i64 = text.parse().ok()?;
+        let last = core::mem::replace(&mut self.written, token);
+        (token < last).then(|| format!("{token} was written in an epoch after {last}"))
+    }
+
     /// Returns the law that an election breaks, if it does.
     fn wrong_in(
         &self,
@@ -271,7 +317,9 @@ impl OperatedBook {
         let Some(gone_at) = self.gone.get(&last.token) else {
             return Some(format!("{token} is elected, and {} stands", last.token));
         };
-        if !self.ended.contains(&last.token) && now < *gone_at + LOCK_DELAY {
+        // Of a leader of an election that was deleted, nothing is known any more.
+        let is_of_another = self.life.is_some_and(|life| last.token.get() < life.get());
+        if !is_of_another && !self.ended.contains(&last.token) && now < *gone_at + LOCK_DELAY {
             let waited = now - *gone_at;
             return Some(format!(
                 "{token} is elected {waited:?} after {}, which has not said that it ended",
