@@ -12,7 +12,7 @@ use crate::failure::Failure;
 pub(crate) async fn diagnose(client: &Client, node: &str, failure: &Failure) -> Option<Failure> {
     match failure {
         Failure::Nomination(EndReason::Failed(NominationError::NoElectionNode))
-        | Failure::Lock(LockError::Failed(LockFailure::NoNode)) => {}
+        | Failure::Lock(LockError::Failed { failure: LockFailure::NoNode, .. }) => {}
         _ if failure.refusal() == Some(ErrorCode::NO_AUTH) => {}
         _ => return None,
     }

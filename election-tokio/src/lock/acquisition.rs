@@ -7,7 +7,7 @@ use std::sync::Arc;
 use election_core::NomineeId;
 use election_core::election::Departure;
 use election_core::format::Recovery;
-use election_core::lock::LockEnd;
+use election_core::lock::{LockEnd, LockFailure};
 use election_session::{RecipeKey, Site};
 use futures_core::Stream as _;
 use zk_session::SessionEnd;
@@ -16,10 +16,14 @@ use super::contending::Contending;
 use super::error::{LockError, LockLost, NotDowngraded, ReleaseError};
 use super::face::{LockFace, Shown};
 use crate::client::Client;
+use crate::error::Place;
 use crate::held::Tenure;
 use crate::hub::Seat;
 use crate::site::random;
 use crate::updates::Updates;
+
+/// The step of an acquisition, in errors.
+pub(crate) const ACQUIRE: &str = "acquire";
 
 /// A contender. Dropping it gives up the place in the queue, or the holding, in the background.
 #[derive(Debug)]
@@ -35,7 +39,8 @@ enum Outcome {
     NotAcquired,
     /// The holding was lost.
     Lost,
-    Failed(LockError),
+    Failed(LockFailure),
+    ClientEnded(SessionEnd),
 }
 
 /// Stands with one contender after another, until one holds or has given up; then returns `None`.
@@ -58,6 +63,10 @@ where
 {
     pub(crate) const fn new(client: &'l Client, site: &'l Arc<Site>, contender: F) -> Self {
         Self { client, site, contender, present: None }
+    }
+
+    fn place(&self) -> Place {
+        Place::new(C::RECIPE, self.site.path(), ACQUIRE)
     }
 
     fn begin(&self) -> Result<Acquisition, LockError> {
@@ -90,7 +99,12 @@ where
                 Poll::Ready(Outcome::NotAcquired) => Ok(None),
                 // The user was not told yet that it is held.
                 Poll::Ready(Outcome::Lost) => continue,
-                Poll::Ready(Outcome::Failed(error)) => Err(error),
+                Poll::Ready(Outcome::Failed(failure)) => {
+                    Err(LockError::Failed { at: self.place(), failure })
+                }
+                Poll::Ready(Outcome::ClientEnded(end)) => {
+                    Err(LockError::ClientClosed { at: self.place(), end })
+                }
             });
         }
     }
@@ -127,10 +141,8 @@ impl Acquisition {
                     Outcome::NotAcquired
                 }
                 Shown::Ended(LockEnd::Lost(_)) => Outcome::Lost,
-                Shown::Ended(LockEnd::Failed(failure)) => {
-                    Outcome::Failed(LockError::Failed(failure))
-                }
-                Shown::ClientEnded(end) => Outcome::Failed(LockError::ClientClosed(end)),
+                Shown::Ended(LockEnd::Failed(failure)) => Outcome::Failed(failure),
+                Shown::ClientEnded(end) => Outcome::ClientEnded(end),
             });
         }
     }

@@ -71,6 +71,8 @@ mod queues;
 #[cfg(test)]
 mod raw;
 #[cfg(test)]
+mod recipe_errors;
+#[cfg(test)]
 mod refusals;
 #[cfg(test)]
 mod revocation;
