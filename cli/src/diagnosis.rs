@@ -14,7 +14,7 @@ use crate::list::recognised;
 pub(crate) async fn diagnose(client: &Client, node: &str, failure: &Failure) -> Option<Failure> {
     match failure {
         Failure::Nomination(EndReason::Failed(NominationError::NoElectionNode))
-        | Failure::Lock(LockError::Failed(LockFailure::NoNode)) => {}
+        | Failure::Lock(LockError::Failed { failure: LockFailure::NoNode, .. }) => {}
         Failure::Lock(error @ LockError::OtherFormat { other, .. }) => {
             let found = recognised(core::slice::from_ref(other));
             return Some(Failure::OtherFormat { error: error.clone(), found });

@@ -50,8 +50,8 @@ pub(crate) enum Failure {
     NotShared(LockFormat),
     #[error("{0}")]
     Barrier(#[from] BarrierError),
-    #[error("a round is under way that was not left by all yet")]
-    RoundUnderWay,
+    #[error("{0}")]
+    RoundUnderWay(EnterError),
     #[error("{0}")]
     Put(#[from] PutError),
     #[error("{0}")]
@@ -121,7 +121,7 @@ impl Failure {
             Self::InDoubt { .. }
             | Self::Take(TakeError::Unknown(_))
             | Self::Counter(CounterError::Unknown { .. })
-            | Self::Membership(MembershipError::Evicted) => Exit::InDoubt,
+            | Self::Membership(MembershipError::Evicted { .. }) => Exit::InDoubt,
             Self::Membership(MembershipError::NameTaken { .. }) => Exit::Busy(1),
             Self::Operating(_) if self.refusal().is_some_and(is_permission) => Exit::NoPermission,
             Self::Operating(failure) => failure.exit(),
@@ -132,14 +132,16 @@ impl Failure {
             Self::Internal(_) => Exit::Internal,
             // With --once, before COMMAND ran.
             Self::Nomination(EndReason::Lost(_)) => Exit::InDoubt,
-            Self::Counter(CounterError::Failed(CounterFailure::Overflow(_))) => Exit::Usage,
+            Self::Counter(CounterError::Failed {
+                failure: CounterFailure::Overflow(_), ..
+            }) => Exit::Usage,
             Self::Nomination(_)
-            | Self::Lock(LockError::Failed(_) | LockError::OtherFormat { .. })
+            | Self::Lock(LockError::Failed { .. } | LockError::OtherFormat { .. })
             | Self::OtherFormat { .. }
-            | Self::Barrier(BarrierError::Failed(_))
-            | Self::Take(TakeError::Failed(_))
-            | Self::Counter(CounterError::Failed(_))
-            | Self::Membership(MembershipError::Failed(_)) => match self.refusal() {
+            | Self::Barrier(BarrierError::Failed { .. })
+            | Self::Take(TakeError::Failed { .. })
+            | Self::Counter(CounterError::Failed { .. })
+            | Self::Membership(MembershipError::Failed { .. }) => match self.refusal() {
                 Some(code) if is_permission(code) => Exit::NoPermission,
                 _ => Exit::WrongSetUp,
             },
@@ -155,7 +157,7 @@ impl Failure {
             | Self::Settings(_)
             | Self::TerminalInput => Exit::Usage,
             Self::Put(PutError::Request(error)) | Self::Operation(error) => of_operation(error),
-            Self::NoChroot(_) | Self::OtherItems { .. } | Self::RoundUnderWay | Self::Put(_) => {
+            Self::NoChroot(_) | Self::OtherItems { .. } | Self::RoundUnderWay(_) | Self::Put(_) => {
                 Exit::WrongSetUp
             }
             Self::EventsFile { .. } => Exit::EventsFile,
@@ -183,11 +185,11 @@ impl Failure {
         match self {
             Self::Connect(ConnectError::Ended(end))
             | Self::Nomination(EndReason::ClientClosed(end))
-            | Self::Lock(LockError::ClientClosed(end))
-            | Self::Barrier(BarrierError::ClientClosed(end))
-            | Self::Take(TakeError::ClientClosed(end))
-            | Self::Counter(CounterError::ClientClosed(end))
-            | Self::Membership(MembershipError::ClientClosed(end)) => Some(*end),
+            | Self::Lock(LockError::ClientClosed { end, .. })
+            | Self::Barrier(BarrierError::ClientClosed { end, .. })
+            | Self::Take(TakeError::ClientClosed { end, .. })
+            | Self::Counter(CounterError::ClientClosed { end, .. })
+            | Self::Membership(MembershipError::ClientClosed { end, .. }) => Some(*end),
             _ => None,
         }
     }
@@ -196,13 +198,18 @@ impl Failure {
     pub(crate) fn refusal(&self) -> Option<ErrorCode> {
         match self {
             Self::Nomination(EndReason::Failed(NominationError::Rejected(code)))
-            | Self::Lock(LockError::Failed(LockFailure::Rejected(code)))
-            | Self::Barrier(BarrierError::Failed(BarrierFailure::Rejected(code)))
-            | Self::Take(TakeError::Failed(TakerFailure::Rejected(code)))
-            | Self::Counter(CounterError::Failed(CounterFailure::Rejected(code)))
-            | Self::Membership(MembershipError::Failed(MemberFailure::Rejected(code))) => {
-                Some(ErrorCode::new(*code))
-            }
+            | Self::Lock(LockError::Failed { failure: LockFailure::Rejected(code), .. })
+            | Self::Barrier(BarrierError::Failed {
+                failure: BarrierFailure::Rejected(code), ..
+            })
+            | Self::Take(TakeError::Failed { failure: TakerFailure::Rejected(code), .. })
+            | Self::Counter(CounterError::Failed {
+                failure: CounterFailure::Rejected(code), ..
+            })
+            | Self::Membership(MembershipError::Failed {
+                failure: MemberFailure::Rejected(code),
+                ..
+            }) => Some(ErrorCode::new(*code)),
             Self::Operating(failure) => failure.refusal(),
             _ => None,
         }
@@ -251,7 +258,7 @@ impl From<EnterError> for Failure {
     fn from(error: EnterError) -> Self {
         match error {
             EnterError::Barrier(error) => Self::Barrier(error),
-            _ => Self::RoundUnderWay,
+            error => Self::RoundUnderWay(error),
         }
     }
 }

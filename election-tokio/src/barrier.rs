@@ -24,6 +24,7 @@ pub use error::{BarrierError, BarrierLost};
 use self::face::{BarrierFace, Shown};
 use crate::acl::Acls;
 use crate::client::Client;
+use crate::error::Place;
 use crate::hub::Seat;
 use crate::site::site;
 use crate::telemetry::recipe_metrics::BarrierMeter;
@@ -107,12 +108,7 @@ impl Barrier {
     }
 
     async fn run(&self, task: BarrierTask) -> Result<BarrierEnd, BarrierError> {
-        let operation = match task {
-            BarrierTask::Set => "set",
-            BarrierTask::Lift => "lift",
-            BarrierTask::Wait => "wait",
-            BarrierTask::Ask => "ask",
-        };
+        let operation = step(task);
         let meter = BarrierMeter::start(operation);
         let client = &self.client.shared().span;
         let mut span = OperationSpan::open(Asked::Barrier, operation, &self.path, client);
@@ -124,8 +120,11 @@ impl Barrier {
     }
 
     async fn carry_out(&self, task: BarrierTask) -> Result<BarrierEnd, BarrierError> {
+        let at = || Place::new("barrier", &self.path, step(task));
         let path = checked_path(&self.path)?;
-        let acl = AclList::new(&self.acls.checked()?);
+        let acls = self.acls.checked();
+        let acl =
+            AclList::new(&acls.map_err(|error| BarrierError::InvalidAcl { at: at(), error })?);
         let node = ElectionNode::Create(NodeKind::Persistent);
         let site = site(&self.client, &path, Bytes::new(), acl, node);
         let (face, shown) = BarrierFace::new();
@@ -133,14 +132,27 @@ impl Barrier {
         let key = self.client.shared().with(|hub, now| hub.stand(now, seat, Arc::clone(&site)));
         let mut running = Running { client: &self.client, key, shown: Updates::new(shown) };
         match running.ended().await {
-            Shown::Ended(BarrierEnd::Failed(failure)) => Err(BarrierError::Failed(failure)),
+            Shown::Ended(BarrierEnd::Failed(failure)) => {
+                Err(BarrierError::Failed { at: at(), failure })
+            }
             Shown::Ended(BarrierEnd::GaveUp(
                 BarrierGaveUp::Withdrawn | BarrierGaveUp::TimedOut,
             ))
-            | Shown::Running => Err(BarrierError::ClientClosed(SessionEnd::Abandoned)),
+            | Shown::Running => {
+                Err(BarrierError::ClientClosed { at: at(), end: SessionEnd::Abandoned })
+            }
             Shown::Ended(end) => Ok(end),
-            Shown::ClientEnded(end) => Err(BarrierError::ClientClosed(end)),
+            Shown::ClientEnded(end) => Err(BarrierError::ClientClosed { at: at(), end }),
         }
+    }
+}
+
+const fn step(task: BarrierTask) -> &'static str {
+    match task {
+        BarrierTask::Set => "set",
+        BarrierTask::Lift => "lift",
+        BarrierTask::Wait => "wait",
+        BarrierTask::Ask => "ask",
     }
 }
 

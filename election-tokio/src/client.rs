@@ -26,6 +26,7 @@ mod ttl;
 mod version;
 mod watch;
 
+use core::fmt;
 use core::future::Future;
 use core::pin::Pin;
 use core::task::{Context, Poll};
@@ -68,9 +69,25 @@ use crate::{Error, ErrorKind};
 /// client. The server may still execute the operation, as after a lost connection. Operations are
 /// sent in the order in which their futures are first polled, except operations that have to wait
 /// for room ([`Limits`](crate::session::Limits)).
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Client {
     pub(crate) handle: Arc<Handle>,
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Where the lock is held, as by a driver that panics, there is nothing to show.
+        let mut shown = f.debug_struct("Client");
+        let Some(hub) = self.shared().try_lock() else {
+            return shown.finish_non_exhaustive();
+        };
+        let (session, state) = (hub.host.session_id(), hub.connection.read(Clone::clone));
+        drop(hub);
+        if let Some(session) = session {
+            shown.field("session", &format_args!("{session}"));
+        }
+        shown.field("state", &format_args!("{state}")).finish()
+    }
 }
 
 /// Closes the session with the last owner.

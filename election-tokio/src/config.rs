@@ -93,7 +93,7 @@ impl<T: ConfigValue> Config<T> {
     /// [`ConfigError::may_have_happened`] says whether the value may have been replaced;
     /// [`ConfigError::Missing`].
     pub async fn set(&self, expected: Version, value: &T) -> Result<ConfigSet, ConfigError> {
-        let data = encoded(value)?;
+        let data = self.encoded(value)?;
         Ok(match write::replace(&self.client, &self.path, &data, expected).await? {
             Written::Set(stat) => ConfigSet::Set(stat),
             Written::Differs => ConfigSet::Differs,
@@ -114,7 +114,9 @@ impl<T: ConfigValue> Config<T> {
     ) -> Result<Stat, ConfigError> {
         loop {
             let present = self.get().await?;
-            let version = present.version().ok_or(ConfigError::Missing)?;
+            let version = present
+                .version()
+                .ok_or_else(|| ConfigError::Missing { path: self.path.clone() })?;
             if let ConfigSet::Set(stat) = self.set(version, &change(&present)).await? {
                 return Ok(stat);
             }
@@ -129,8 +131,16 @@ impl<T: ConfigValue> Config<T> {
     ///
     /// [`ConfigError::Encode`], [`ConfigError::InvalidAcl`] and [`ConfigError::Request`].
     pub async fn create_if_missing(&self, value: &T) -> Result<CreateIfMissing, ConfigError> {
-        self.acls.checked()?;
-        write::create(&self.client, &self.path, &encoded(value)?, &self.acls).await
+        let invalid = |error| ConfigError::InvalidAcl { path: self.path.clone(), error };
+        self.acls.checked().map_err(invalid)?;
+        write::create(&self.client, &self.path, &self.encoded(value)?, &self.acls).await
+    }
+
+    fn encoded(&self, value: &T) -> Result<Bytes, ConfigError> {
+        let path = || self.path.clone();
+        value
+            .encode()
+            .map_err(|error| ConfigError::Encode { path: path(), error: SharedError::new(error) })
     }
 }
 
@@ -142,10 +152,6 @@ impl<T: ConfigValue> Config<T> {
         self.acls = acls;
         self
     }
-}
-
-fn encoded<T: ConfigValue>(value: &T) -> Result<Bytes, ConfigError> {
-    value.encode().map_err(|error| ConfigError::Encode(SharedError::new(error)))
 }
 
 impl<T> Clone for Config<T> {

@@ -8,13 +8,13 @@ use bytes::Bytes;
 use election_core::counter::{CounterChange, CounterEnd, CounterOp};
 use election_core::election::{ElectionNode, NodeKind};
 use election_session::{AclList, RecipeEnd};
-use zk_jute::ErrorCode;
 use zk_session::{SessionEnd, ZnodePath};
 
 pub use election_core::counter::{CounterFailure, CounterFormat};
 
 use crate::acl::{AclError, Acls};
 use crate::client::Client;
+use crate::error::{Place, RefusedRequest};
 use crate::path::PathError;
 use crate::recipe::RecipeUpdate;
 use crate::site::site;
@@ -54,31 +54,47 @@ pub enum CounterError {
         /// The path.
         path: String,
         /// The fault in the path.
-        #[source]
         error: PathError,
     },
     /// No server would accept the access list.
-    #[error("invalid access list: {0}")]
-    InvalidAcl(#[from] AclError),
+    #[error("{at}: invalid access list: {error}")]
+    InvalidAcl {
+        /// The recipe, its path and the step.
+        at: Place,
+        /// The fault in the list.
+        error: AclError,
+    },
     /// The counter was changed to this number, or not: the reply was lost, and another client has
     /// written since.
-    #[error("the counter was changed to {after}, or not: the reply was lost")]
+    #[error("{at}: it was changed to {after}, or not: the reply was lost; read it")]
     Unknown {
+        /// The recipe, its path and the step.
+        at: Place,
         /// The number that it was to have.
         after: i64,
     },
     /// It was not changed.
-    #[error("{}", Named(*.0))]
-    Failed(CounterFailure),
+    #[error("{at}: {}", Named(*failure))]
+    Failed {
+        /// The recipe, its path and the step.
+        at: Place,
+        /// The failure.
+        failure: CounterFailure,
+    },
     /// The client ended. A change may have been made, or not.
-    #[error("{0}")]
-    ClientClosed(SessionEnd),
+    #[error("{at}: {end}")]
+    ClientClosed {
+        /// The recipe, its path and the step.
+        at: Place,
+        /// The end of its session.
+        end: SessionEnd,
+    },
 }
 
 impl CounterError {
     /// Returns whether the counter may have been changed, although this failed.
     pub const fn may_have_happened(&self) -> bool {
-        matches!(self, Self::Unknown { .. } | Self::ClientClosed(_))
+        matches!(self, Self::Unknown { .. } | Self::ClientClosed { .. })
     }
 }
 
@@ -131,20 +147,19 @@ impl Counter {
     ) -> Result<CompareAndSet, CounterError> {
         match self.end_of(CounterOp::CompareAndSet { expected, new }).await? {
             CounterEnd::Differs { actual } => Ok(CompareAndSet::Differs(actual)),
-            end => outcome(end).map(|_| CompareAndSet::Set),
+            end => {
+                let op = CounterOp::CompareAndSet { expected, new };
+                self.outcome(op, end).map(|_| CompareAndSet::Set)
+            }
         }
     }
 
     async fn run(&self, op: CounterOp) -> Result<i64, CounterError> {
-        outcome(self.end_of(op).await?)
+        self.outcome(op, self.end_of(op).await?)
     }
 
     async fn end_of(&self, op: CounterOp) -> Result<CounterEnd, CounterError> {
-        let operation = match op {
-            CounterOp::Get => "get",
-            CounterOp::Add(_) => "add",
-            CounterOp::CompareAndSet { .. } => "compare_and_set",
-        };
+        let operation = step(op);
         let client = &self.client.shared().span;
         let mut span = OperationSpan::open(Asked::Counter, operation, &self.path, client);
         let end = span.within(self.carry_out(op)).await;
@@ -152,7 +167,7 @@ impl Counter {
             Ok(CounterEnd::Value(_)) if op == CounterOp::Get => "read",
             Ok(CounterEnd::Changed { .. } | CounterEnd::Value(_)) => "changed",
             Ok(CounterEnd::Differs { .. }) => "differs",
-            Ok(CounterEnd::Unknown { .. }) | Err(CounterError::ClientClosed(_)) => "unknown",
+            Ok(CounterEnd::Unknown { .. }) | Err(CounterError::ClientClosed { .. }) => "unknown",
             Ok(CounterEnd::Failed(_) | CounterEnd::Withdrawn) | Err(_) => "failed",
         };
         span.finished(outcome);
@@ -162,11 +177,36 @@ impl Counter {
         end
     }
 
+    fn place(&self, op: CounterOp) -> Place {
+        Place::new("counter", &self.path, step(op))
+    }
+
+    fn outcome(&self, op: CounterOp, end: CounterEnd) -> Result<i64, CounterError> {
+        let at = || self.place(op);
+        match end {
+            // A change that was not made leaves the number as it is.
+            CounterEnd::Value(number)
+            | CounterEnd::Changed { after: number, .. }
+            | CounterEnd::Differs { actual: number } => Ok(number),
+            CounterEnd::Unknown { after } => Err(CounterError::Unknown { at: at(), after }),
+            CounterEnd::Failed(failure) => Err(CounterError::Failed { at: at(), failure }),
+            // Only a dropped change is withdrawn.
+            CounterEnd::Withdrawn => {
+                Err(CounterError::ClientClosed { at: at(), end: SessionEnd::Abandoned })
+            }
+        }
+    }
+
     async fn carry_out(&self, op: CounterOp) -> Result<CounterEnd, CounterError> {
         let path = self.path.parse();
         let path: ZnodePath =
             path.map_err(|error| CounterError::InvalidPath { path: self.path.clone(), error })?;
-        let acl = AclList::new(&self.acls.checked()?);
+        let acl = AclList::new(
+            &self
+                .acls
+                .checked()
+                .map_err(|error| CounterError::InvalidAcl { at: self.place(op), error })?,
+        );
         let node = ElectionNode::Create(NodeKind::Persistent);
         let site = site(&self.client, &path, Bytes::new(), acl, node);
         let mut standing = self.client.stand_at(site, CounterChange::new(self.format, op));
@@ -174,10 +214,13 @@ impl Counter {
             match standing.next().await {
                 Some(RecipeUpdate::Notice(end)) => return Ok(end),
                 Some(RecipeUpdate::Over(RecipeEnd::HostEnded(end))) => {
-                    return Err(CounterError::ClientClosed(end));
+                    return Err(CounterError::ClientClosed { at: self.place(op), end });
                 }
                 Some(_) => {}
-                None => return Err(CounterError::ClientClosed(SessionEnd::Abandoned)),
+                None => {
+                    let end = SessionEnd::Abandoned;
+                    return Err(CounterError::ClientClosed { at: self.place(op), end });
+                }
             }
         }
     }
@@ -199,16 +242,11 @@ impl Counter {
     }
 }
 
-const fn outcome(end: CounterEnd) -> Result<i64, CounterError> {
-    match end {
-        // A change that was not made leaves the number as it is.
-        CounterEnd::Value(number)
-        | CounterEnd::Changed { after: number, .. }
-        | CounterEnd::Differs { actual: number } => Ok(number),
-        CounterEnd::Unknown { after } => Err(CounterError::Unknown { after }),
-        CounterEnd::Failed(failure) => Err(CounterError::Failed(failure)),
-        // Only a dropped change is withdrawn.
-        CounterEnd::Withdrawn => Err(CounterError::ClientClosed(SessionEnd::Abandoned)),
+const fn step(op: CounterOp) -> &'static str {
+    match op {
+        CounterOp::Get => "get",
+        CounterOp::Add(_) => "add",
+        CounterOp::CompareAndSet { .. } => "compare_and_set",
     }
 }
 
@@ -219,7 +257,7 @@ impl fmt::Display for Named {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(failure) = self;
         match *failure {
-            CounterFailure::Rejected(code) => write!(f, "{failure}: {}", ErrorCode::new(code)),
+            CounterFailure::Rejected(code) => RefusedRequest(code).fmt(f),
             _ => failure.fmt(f),
         }
     }

@@ -22,6 +22,7 @@ use self::participation::{Outcome, Participation};
 use crate::acl::Acls;
 use crate::barrier::{BarrierError, checked_path};
 use crate::client::Client;
+use crate::error::Place;
 use crate::site::{random, site};
 use crate::telemetry::recipe_metrics::BarrierMeter;
 use crate::telemetry::{Asked, OperationSpan};
@@ -75,7 +76,7 @@ impl DoubleBarrier {
         let mut span = OperationSpan::open(Asked::Barrier, "enter", &self.path, client);
         let entered = span.within(self.participate()).await;
         let failed = entered.as_ref().err().map(|error| match error {
-            EnterError::RoundUnderWay => "under_way",
+            EnterError::RoundUnderWay { .. } => "under_way",
             EnterError::Barrier(_) => "failed",
         });
         span.finished(failed.unwrap_or("done"));
@@ -85,7 +86,8 @@ impl DoubleBarrier {
 
     async fn participate(&self) -> Result<Entered, EnterError> {
         let path = checked_path(&self.path)?;
-        let acl = AclList::new(&self.acls.checked().map_err(BarrierError::from)?);
+        let invalid = |error| BarrierError::InvalidAcl { at: place(&self.path), error };
+        let acl = AclList::new(&self.acls.checked().map_err(invalid)?);
         let node = ElectionNode::Create(NodeKind::Persistent);
         let site = site(&self.client, &path, self.data.clone(), acl, node);
         loop {
@@ -111,6 +113,10 @@ impl DoubleBarrier {
             Err(_) => Ok(None),
         }
     }
+}
+
+fn place(path: &str) -> Place {
+    Place::new("double barrier", path, "enter")
 }
 
 /// Settings.

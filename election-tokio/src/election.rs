@@ -114,12 +114,16 @@ pub enum ElectionError {
         /// The path.
         path: String,
         /// The fault in the path.
-        #[source]
         error: PathError,
     },
     /// No server would accept the access list.
-    #[error("invalid access list: {0}")]
-    InvalidAcl(#[from] AclError),
+    #[error("election {path}: invalid access list: {error}")]
+    InvalidAcl {
+        /// The path.
+        path: String,
+        /// The fault in the list.
+        error: AclError,
+    },
     /// The names of the format have no id, and this client has a nomination or a lock at the path
     /// already, or one that has ended while its znode remains. Nothing would tell their znodes
     /// apart.
@@ -132,7 +136,7 @@ pub enum ElectionError {
         path: String,
     },
     /// The operating system gave no random numbers for the nominee's id.
-    #[error("no random numbers from the operating system: {0}")]
+    #[error("no random numbers from the operating system")]
     Randomness(#[source] SharedError),
 }
 

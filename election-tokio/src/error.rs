@@ -5,11 +5,14 @@
 //! [errors](https://github.com/zk-election/zk-election/blob/main/docs/guide/src/errors.md).
 
 pub(crate) mod operation;
+mod place;
 mod shared;
 
 pub use election_core::name::NameError;
 pub use election_core::{ParseNomineeIdError, ParseTokenError};
 pub(crate) use operation::advice;
+pub use place::Place;
+pub(crate) use place::RefusedRequest;
 pub use shared::SharedError;
 pub use zk_jute::{DecodeError, DecodeErrorKind, Escaped, FrameError, OpCode, Xid};
 pub use zk_session::{ConnectionEnd, ParseTicketError, PathError, ProtocolError};

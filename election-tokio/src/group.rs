@@ -28,6 +28,7 @@ pub use watch::GroupWatch;
 
 use crate::acl::Acls;
 use crate::client::Client;
+use crate::error::Place;
 use crate::path::{PathError, check_path, child_path};
 use crate::site::{random, site};
 use crate::{Error, ErrorKind};
@@ -91,7 +92,11 @@ impl Group {
         let id = NomineeId::from_bytes(random().map_err(MembershipError::Randomness)?);
         let znode = self.format.znode(id, name);
         let path = self.checked_path(&znode)?;
-        let acl = AclList::new(&self.acls.checked()?);
+        let invalid = |error| {
+            let at = Place::new("group", &child_path(&self.path, &znode), "join");
+            MembershipError::InvalidAcl { at, error }
+        };
+        let acl = AclList::new(&self.acls.checked().map_err(invalid)?);
         let node = ElectionNode::Create(NodeKind::Persistent);
         let site = site(&self.client, &path, Bytes::new(), acl, node);
         let origin = match (self.format, name) {

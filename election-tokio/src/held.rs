@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use election_core::Token;
 use tokio::time::Instant;
+use zk_jute::Escaped;
 
 pub(crate) use tenure::Tenure;
 pub(crate) use transaction::Guard;
@@ -35,6 +36,17 @@ impl<R: Copy + Send + Sync + fmt::Debug + 'static> Held<R> {
         let Self { client, path, guard, tenure: former } = self;
         let parent = path.strip_suffix(&*former.znode.text()).unwrap_or_default();
         Self { client, path: format!("{parent}{}", tenure.znode), guard, tenure }
+    }
+
+    /// Shows its znode, its token and whether it is held, for `Debug` of the holder with this name.
+    pub(crate) fn show(&self, name: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct(name);
+        shown.field("znode", &format_args!("{}", Escaped(&self.path)));
+        shown.field("token", &format_args!("{}", self.tenure.token));
+        match self.tenure.lost() {
+            Some(reason) => shown.field("lost", &reason).finish(),
+            None => shown.field("is_valid", &self.is_valid()).finish(),
+        }
     }
 
     /// Returns whether it is held. It reads the clock first, and takes no lock.

@@ -19,7 +19,8 @@ pub use permit::Permit;
 
 use crate::acl::Acls;
 use crate::client::Client;
-use crate::lock::{Acquiring, LockError};
+use crate::error::Place;
+use crate::lock::{ACQUIRE, Acquiring, LockError};
 use crate::site::site;
 
 /// A semaphore at a path, with a number of permits; made by [`Client::semaphore`].
@@ -115,7 +116,11 @@ impl Semaphore {
         let path = self.path.parse();
         let path: ZnodePath =
             path.map_err(|error| LockError::InvalidPath { path: self.path.clone(), error })?;
-        let acl = AclList::new(&self.acls.checked()?);
+        let invalid = |error| {
+            let at = Place::new("semaphore", &self.path, ACQUIRE);
+            LockError::InvalidAcl { at, error }
+        };
+        let acl = AclList::new(&self.acls.checked().map_err(invalid)?);
         let site = site(&self.client, &path, self.data.clone(), acl, self.options.node);
         let options = SemaphoreOptions { when_busy, ..self.options };
         let contender = |id| Ok(election_core::semaphore::Semaphore::new(id, options));

@@ -122,7 +122,8 @@ impl TwoPhaseCommit {
     fn place(&self, content: Bytes) -> Result<Place, CommitError> {
         let invalid = |error| CommitError::InvalidPath { path: self.path.clone(), error };
         let path: ZnodePath = self.path.parse().map_err(invalid)?;
-        let acl = AclList::new(&self.acls.checked()?);
+        let invalid = |error| CommitError::InvalidAcl { path: self.path.clone(), error };
+        let acl = AclList::new(&self.acls.checked().map_err(invalid)?);
         let node = ElectionNode::Create(NodeKind::Persistent);
         let site = site(&self.client, &path, content, acl, node);
         Ok(Place { client: self.client.clone(), site })

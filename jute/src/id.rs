@@ -10,7 +10,7 @@ use crate::writer::Writer;
 macro_rules! id {
     ($($(#[$meta:meta])* pub struct $name:ident($inner:ty);)*) => {$(
         $(#[$meta])*
-        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub struct $name($inner);
 
         impl $name {
@@ -45,12 +45,15 @@ macro_rules! id {
 
 id! {
     /// The number of a transaction. It grows with every write in the ensemble.
+    #[derive(Debug)]
     pub struct Zxid(i64);
     /// The id of a session; 0 asks for a new one, and marks a znode without an owner.
     pub struct SessionId(i64);
     /// The number that ties a reply to its request.
+    #[derive(Debug)]
     pub struct Xid(i32);
     /// The number of changes of a znode's data, children or access list.
+    #[derive(Debug)]
     pub struct Version(i32);
 }
 
@@ -68,6 +71,13 @@ impl fmt::Display for Zxid {
 impl SessionId {
     /// No session: asks the server for a new one.
     pub const NONE: Self = Self(0);
+}
+
+/// In hexadecimal, as servers log it.
+impl fmt::Debug for SessionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SessionId({self})")
+    }
 }
 
 impl fmt::Display for SessionId {

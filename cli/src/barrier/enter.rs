@@ -3,6 +3,7 @@
 use core::future::pending;
 
 use election_tokio::barrier::{BarrierError, BarrierLost, DoubleBarrier, Entered, LeaveError};
+use election_tokio::error::Place;
 use election_tokio::{Client, Token};
 use tokio::time::Instant;
 
@@ -25,6 +26,7 @@ pub(super) async fn enter(args: &BarrierEnterArgs) -> Result<Exit, Failure> {
     let plan = Plan { subject, servers, lease, terms, command, on_request };
     hold(plan, |client, data| Entry {
         client: client.clone(),
+        path: path.clone(),
         barrier: client.double_barrier(path, participants.get()).data(data).acls(acl.acls()),
     })
     .await
@@ -32,6 +34,7 @@ pub(super) async fn enter(args: &BarrierEnterArgs) -> Result<Exit, Failure> {
 
 struct Entry {
     client: Client,
+    path: String,
     barrier: DoubleBarrier,
 }
 
@@ -40,11 +43,13 @@ impl Goal for Entry {
 
     async fn acquire(&self, _: WhenBusy) -> Result<Option<Inside>, Failure> {
         let entered = self.barrier.enter().await?;
-        Ok(Some(Inside { entered, contact: Contact::new(&self.client) }))
+        let contact = Contact::new(&self.client);
+        Ok(Some(Inside { path: self.path.clone(), entered, contact }))
     }
 }
 
 struct Inside {
+    path: String,
     entered: Entered,
     contact: Contact,
 }
@@ -81,7 +86,10 @@ impl Guard for Inside {
             Ok(()) => Conclusion::Over { how: "all have left" },
             Err(
                 LeaveError::AlreadyLost(BarrierLost::Failed(failure)) | LeaveError::Failed(failure),
-            ) => Conclusion::Failed(Failure::Barrier(BarrierError::Failed(failure))),
+            ) => {
+                let at = Place::new("double barrier", &self.path, "leave");
+                Conclusion::Failed(Failure::Barrier(BarrierError::Failed { at, failure }))
+            }
             Err(error) => Conclusion::Lost { reason: error.to_string() },
         }
     }

@@ -16,9 +16,6 @@ impl Failure {
             Self::Take(TakeError::InvalidPath { .. }) => {
                 "write PATH as an absolute path, such as /app/jobs"
             }
-            Self::Counter(CounterError::InvalidPath { .. }) => {
-                "write PATH as an absolute path, such as /app/done"
-            }
             Self::Put(error) if error.may_have_happened() => PUT_IN_DOUBT,
             Self::Put(PutError::Priority(_)) => {
                 "give a smaller --priority, or --format kazoo, which has more of them; --format guide \
@@ -29,7 +26,7 @@ impl Failure {
                 "it was printed: make sure that no other taker has done it, or do it again where twice \
                  does no harm"
             }
-            Self::Take(TakeError::Failed(TakerFailure::Sibling(sibling))) => {
+            Self::Take(TakeError::Failed { failure: TakerFailure::Sibling(sibling), .. }) => {
                 sibling_advice(*sibling)
             }
             Self::Operating(failure) => return failure.advice(),
@@ -38,34 +35,45 @@ impl Failure {
             Self::Unprinted { .. } => {
                 "put it again if it is known what it was; `zkelect queue claim` loses no item so"
             }
-            Self::InDoubt { .. } | Self::Counter(CounterError::Unknown { .. }) => {
-                "look what is there, and do it again where that does no harm"
-            }
-            Self::Barrier(BarrierError::Failed(BarrierFailure::NotEmpty)) => {
+            Self::InDoubt { .. } => IN_DOUBT,
+            Self::Counter(error) => return counter_advice(error),
+            Self::Barrier(BarrierError::Failed { failure: BarrierFailure::NotEmpty, .. }) => {
                 "give the PATH of a barrier; `zkelect list` shows what is at this one"
-            }
-            Self::Counter(CounterError::Failed(CounterFailure::NotANumber(_))) => {
-                "give the PATH of a counter, and --format curator if Curator's SharedCount uses it"
-            }
-            Self::Counter(CounterError::Failed(CounterFailure::Overflow(_))) => {
-                "give a smaller number: 64 bits are all that --format decimal has, and 32 those of curator"
             }
             Self::Membership(MembershipError::InvalidPath { .. }) => {
                 "write PATH as an absolute path, such as /app/workers, and --name without a slash"
             }
-            Self::Membership(MembershipError::NameTaken { owner: NameOwner::Persistent }) => {
+            Self::Membership(MembershipError::NameTaken {
+                owner: NameOwner::Persistent, ..
+            }) => {
                 "its znode is not ephemeral, and goes with no session: take another --name, or delete it"
             }
             Self::Membership(MembershipError::NameTaken { .. }) => {
                 "take another --name, or wait with --wait: the name of a member that was killed is free \
                  when its session has timed out; `zkelect members list` shows the session"
             }
-            Self::Membership(MembershipError::Evicted) => {
+            Self::Membership(MembershipError::Evicted { .. }) => {
                 "an operator or another program has deleted it: find out which, and why; start zkelect again to join again"
             }
             _ => return None,
         })
     }
+}
+
+const IN_DOUBT: &str = "look what is there, and do it again where that does no harm";
+
+fn counter_advice(error: &CounterError) -> Option<&'static str> {
+    Some(match error {
+        CounterError::InvalidPath { .. } => "write PATH as an absolute path, such as /app/done",
+        CounterError::Unknown { .. } => IN_DOUBT,
+        CounterError::Failed { failure: CounterFailure::NotANumber(_), .. } => {
+            "give the PATH of a counter, and --format curator if Curator's SharedCount uses it"
+        }
+        CounterError::Failed { failure: CounterFailure::Overflow(_), .. } => {
+            "give a smaller number: 64 bits are all that --format decimal has, and 32 those of curator"
+        }
+        _ => return None,
+    })
 }
 
 const PUT_IN_DOUBT: &str = "the item may be in the queue: look with `zkelect list`, and put it again where \

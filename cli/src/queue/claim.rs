@@ -4,6 +4,7 @@ use core::future::pending;
 use std::fs::File;
 use std::io::{self, Seek as _, Write as _};
 
+use election_tokio::error::Place;
 use election_tokio::queue::{ClaimLost, Claimed, Queue, QueueItem, TakeError};
 use election_tokio::{Client, Token};
 use rustix::fs::{MemfdFlags, memfd_create};
@@ -55,6 +56,7 @@ impl Goal for Claiming<'_> {
             }
         }
         Ok(claimed.map(|claimed| Claim {
+            path: self.path.to_owned(),
             item: claimed.item().clone(),
             claimed: Mutex::new(claimed),
             contact: Contact::new(&self.client),
@@ -63,6 +65,7 @@ impl Goal for Claiming<'_> {
 }
 
 struct Claim {
+    path: String,
     item: QueueItem,
     claimed: Mutex<Claimed>,
     contact: Contact,
@@ -110,7 +113,8 @@ impl Guard for Claim {
         match self.claimed.into_inner().done().await {
             Ok(()) => Conclusion::Over { how: "done" },
             Err(ClaimLost::Failed(failure)) => {
-                Conclusion::Failed(Failure::Take(TakeError::Failed(failure)))
+                let at = Place::new("queue", &self.path, "done");
+                Conclusion::Failed(Failure::Take(TakeError::Failed { at, failure }))
             }
             Err(error) => Conclusion::Lost { reason: error.to_string() },
         }

@@ -37,7 +37,7 @@ pub enum NotANumber {
     #[error("the counter has a fraction, as kazoo's Counter with a float has it")]
     Fraction,
     /// The data is something else.
-    #[error("the data of the counter is no number")]
+    #[error("the data of the counter is no number: write one into it, or delete the znode")]
     Other,
 }
 

@@ -327,7 +327,7 @@ fn a_node_that_is_missing_is_created_or_told_of() {
     script.answer(Err(Failure::NoNode));
     let failed = LockEnd::Failed(LockFailure::NoNode);
     assert_eq!(script.notice, Some(LockNotice::Ended(failed)));
-    assert!(LockFailure::NoNode.to_string().starts_with("the lock's node does not exist"));
+    assert!(LockFailure::NoNode.to_string().starts_with("its node does not exist"));
 
     assert_eq!(LOCK.node, ElectionNode::Create(NodeKind::Persistent));
     let mut script = Script::connected(LOCK);

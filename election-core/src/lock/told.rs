@@ -113,20 +113,18 @@ pub enum LockFailure {
     /// The lock's node does not exist, and must not be created, or was gone again after each of
     /// several attempts to create it.
     #[error(
-        "the lock's node does not exist, and was not created: let the contender create it, or create \
+        "its node does not exist, and was not created: let the contender create it, or create \
          it yourself; if the client has a chroot that does not exist, create that first"
     )]
     NoNode,
     /// The server has no number left below the lock's node that it gives to only one contender.
     #[error(
-        "the lock's node has given out its last sequence number (2147483646): take a fresh node, or \
+        "its node has given out its last sequence number (2147483646): take a fresh node, or \
          delete this one and create it again once it is empty"
     )]
     SequenceExhausted,
     /// The contest has ended: the lock's node has the znode that marks the end in its format.
-    #[error(
-        "there is nothing to hold any more: the lock's node holds a znode that says so (`DONE`)"
-    )]
+    #[error("there is nothing to hold any more: its node holds a znode that says so (`DONE`)")]
     Concluded,
     /// The server named the created znode otherwise than asked.
     #[error("the server gave the contender's znode a name that was not asked for")]

@@ -4,11 +4,10 @@ use core::fmt;
 
 use election_core::barrier::BarrierFailure;
 use election_core::election::Cause;
-use zk_jute::ErrorCode;
 use zk_session::{SessionEnd, ZnodePath};
 
 use crate::acl::AclError;
-use crate::error::SharedError;
+use crate::error::{Place, RefusedRequest, SharedError};
 use crate::path::PathError;
 
 /// Why an operation on a barrier failed.
@@ -21,21 +20,35 @@ pub enum BarrierError {
         /// The path.
         path: String,
         /// The fault in the path.
-        #[source]
         error: PathError,
     },
     /// No server would accept the access list.
-    #[error("invalid access list: {0}")]
-    InvalidAcl(#[from] AclError),
+    #[error("{at}: invalid access list: {error}")]
+    InvalidAcl {
+        /// The recipe, its path and the step.
+        at: Place,
+        /// The fault in the list.
+        error: AclError,
+    },
     /// The operating system gave no random numbers for the name of an entry.
-    #[error("no random numbers from the operating system: {0}")]
+    #[error("no random numbers from the operating system")]
     Randomness(#[source] SharedError),
     /// It failed in a way that trying again does not repair.
-    #[error("{}", Named(*.0))]
-    Failed(BarrierFailure),
+    #[error("{at}: {}", Named(*failure))]
+    Failed {
+        /// The recipe, its path and the step.
+        at: Place,
+        /// The failure.
+        failure: BarrierFailure,
+    },
     /// The client ended.
-    #[error("{0}")]
-    ClientClosed(SessionEnd),
+    #[error("{at}: {end}")]
+    ClientClosed {
+        /// The recipe, its path and the step.
+        at: Place,
+        /// The end of its session.
+        end: SessionEnd,
+    },
 }
 
 /// Why a participant is not inside a double barrier any more, although it has not left. For the
@@ -79,7 +92,7 @@ impl fmt::Display for Named {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(failure) = self;
         match *failure {
-            BarrierFailure::Rejected(code) => write!(f, "{failure}: {}", ErrorCode::new(code)),
+            BarrierFailure::Rejected(code) => RefusedRequest(code).fmt(f),
             _ => failure.fmt(f),
         }
     }

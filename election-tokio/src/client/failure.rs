@@ -25,7 +25,7 @@ pub enum ConnectError {
     ConnectString(#[from] ConnectStringError),
     /// The chroot of the connect string is no valid path.
     #[error("invalid chroot: {0}")]
-    Chroot(#[source] PathError),
+    Chroot(PathError),
     /// An identity of [`ClientBuilder::auth`](crate::ClientBuilder::auth) is larger than servers
     /// accept.
     #[error("an identity of {length} bytes is above the limit of {limit}")]
@@ -55,7 +55,7 @@ pub enum ConnectError {
     #[error("a client has to be started within a tokio runtime")]
     NoRuntime,
     /// The operating system gave no random numbers.
-    #[error("no random numbers from the operating system: {0}")]
+    #[error("no random numbers from the operating system")]
     Randomness(#[source] SharedError),
     /// No server granted a session in time.
     #[error(
@@ -74,13 +74,13 @@ pub enum ConnectError {
     ///
     /// [`ClientBuilder::create_chroot`]: crate::ClientBuilder::create_chroot
     #[error("the chroot was not created: {0}")]
-    ChrootNotCreated(#[source] Error),
+    ChrootNotCreated(Error),
     /// The session to resume is gone, and its ephemeral znodes with it.
     #[error("the session is gone: {0}")]
-    SessionGone(#[source] Expiry),
+    SessionGone(Expiry),
     /// The session ended while it was being made.
     #[error("{0}")]
-    Ended(#[source] SessionEnd),
+    Ended(SessionEnd),
 }
 
 /// No server confirmed that the session is closed. Its ephemeral znodes go when the server expires

@@ -9,22 +9,45 @@ use crate::error::SharedError;
 #[non_exhaustive]
 pub enum ConfigError {
     /// The value could not be encoded.
-    #[error("the value cannot be written: {0}")]
-    Encode(SharedError),
+    #[error("configuration {path}: the value cannot be written")]
+    Encode {
+        /// The path.
+        path: String,
+        /// The fault, of the type's own.
+        #[source]
+        error: SharedError,
+    },
     /// No server would accept the access list.
-    #[error("invalid access list: {0}")]
-    InvalidAcl(#[from] AclError),
+    #[error("configuration {path}: invalid access list: {error}")]
+    InvalidAcl {
+        /// The path.
+        path: String,
+        /// The fault in the list.
+        error: AclError,
+    },
     /// The znode to write does not exist: see
     /// [`Config::create_if_missing`](crate::config::Config::create_if_missing).
-    #[error("nothing is configured: there is no znode")]
-    Missing,
+    #[error("configuration {path}: there is no znode; create it, as create_if_missing does")]
+    Missing {
+        /// The path.
+        path: String,
+    },
     /// The value was written, or not: the reply was lost, and another client has written since.
-    #[error("the value was written, or not: the reply was lost")]
-    Unknown,
+    #[error("configuration {path}: the value was written, or not: the reply was lost; read it")]
+    Unknown {
+        /// The path.
+        path: String,
+    },
     /// The znode was written so often that its version is -1. With this version a server writes
     /// whatever the real version is. One more write, by any client, ends that.
-    #[error("the version of the znode is -1, which no write can ask for")]
-    VersionUnusable,
+    #[error(
+        "configuration {path}: the version of the znode is -1, which no write can ask for; one more \
+         write, by any client, ends that"
+    )]
+    VersionUnusable {
+        /// The path.
+        path: String,
+    },
     /// The request failed.
     #[error(transparent)]
     Request(#[from] Error),
@@ -34,7 +57,7 @@ impl ConfigError {
     /// Returns whether the value may have been written, although this failed.
     pub fn may_have_happened(&self) -> bool {
         match self {
-            Self::Unknown => true,
+            Self::Unknown { .. } => true,
             Self::Request(error) => error.may_have_happened(),
             _ => false,
         }

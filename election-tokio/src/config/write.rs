@@ -47,7 +47,7 @@ pub(super) async fn replace(
     version: Version,
 ) -> Result<Written, ConfigError> {
     if version == Version::ANY {
-        return Err(ConfigError::VersionUnusable);
+        return Err(ConfigError::VersionUnusable { path: path.to_owned() });
     }
     let mut earlier = Earlier::None;
     loop {
@@ -57,9 +57,13 @@ pub(super) async fn replace(
         };
         earlier = match (earlier.pass(client, error).await, earlier) {
             (Ok(earlier), _) => earlier,
-            (Err(_), Earlier::Lost) => return Err(ConfigError::Unknown),
+            (Err(_), Earlier::Lost) => {
+                return Err(ConfigError::Unknown { path: path.to_owned() });
+            }
             (Err(error), Earlier::None) if error.is_bad_version() => return Ok(Written::Differs),
-            (Err(error), Earlier::None) if error.is_no_node() => return Err(ConfigError::Missing),
+            (Err(error), Earlier::None) if error.is_no_node() => {
+                return Err(ConfigError::Missing { path: path.to_owned() });
+            }
             (Err(error), Earlier::None) => return Err(error.into()),
         };
     }

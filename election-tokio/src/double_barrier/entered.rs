@@ -1,5 +1,6 @@
 //! A participant inside a double barrier.
 
+use core::fmt;
 use election_core::NomineeId;
 
 use super::error::LeaveError;
@@ -10,11 +11,19 @@ use crate::telemetry::recipe_metrics::BarrierMeter;
 /// A participant that is inside a double barrier.
 ///
 /// Dropping it leaves in the background, without waiting for the others.
-#[derive(Debug)]
 #[must_use = "a participant that is dropped leaves"]
 pub struct Entered {
     participation: Participation,
     entry: String,
+}
+
+impl fmt::Debug for Entered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Entered")
+            .field("entry", &self.entry)
+            .field("is_inside", &self.is_inside())
+            .finish_non_exhaustive()
+    }
 }
 
 impl Entered {

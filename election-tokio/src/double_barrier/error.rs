@@ -4,14 +4,20 @@ use election_core::barrier::BarrierFailure;
 use zk_session::SessionEnd;
 
 use crate::barrier::{BarrierError, BarrierLost};
+use crate::error::Place;
 
 /// Why a double barrier was not entered.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum EnterError {
     /// A round is under way, and was not to be waited for.
-    #[error("a round is under way that was not left by all yet")]
-    RoundUnderWay,
+    #[error(
+        "{at}: a round is under way that was not left by all yet: wait for its end, or try later"
+    )]
+    RoundUnderWay {
+        /// The recipe, its path and the step.
+        at: Place,
+    },
     /// It failed in a way that waiting does not repair.
     #[error(transparent)]
     Barrier(#[from] BarrierError),

@@ -10,6 +10,7 @@ use super::error::{EnterError, LeaveError};
 use super::face::{DoubleBarrierFace, Shown};
 use crate::barrier::{BarrierError, BarrierLost};
 use crate::client::Client;
+use crate::error::Place;
 use crate::hub::Seat;
 use crate::telemetry::{Asked, OperationSpan};
 use crate::updates::Updates;
@@ -52,15 +53,16 @@ impl Participation {
     /// Waits until it is inside, or over. Cancel safe.
     pub(super) async fn outcome(&mut self) -> Result<Outcome, EnterError> {
         let shown = self.shown.wait_for(|shown| !matches!(shown, Shown::Entering)).await;
+        let at = Place::new("double barrier", self.site.path(), "enter");
         Err(match shown {
             Ok(Shown::Inside) => return Ok(Outcome::Inside),
-            Ok(Shown::Ended(DoubleBarrierEnd::UnderWay)) => EnterError::RoundUnderWay,
+            Ok(Shown::Ended(DoubleBarrierEnd::UnderWay)) => EnterError::RoundUnderWay { at },
             Ok(Shown::Ended(DoubleBarrierEnd::Failed(failure))) => {
-                BarrierError::Failed(failure).into()
+                BarrierError::Failed { at, failure }.into()
             }
             Ok(Shown::Ended(_) | Shown::Entering) => return Ok(Outcome::Lost),
-            Ok(Shown::ClientEnded(end)) => BarrierError::ClientClosed(end).into(),
-            Err(_) => BarrierError::ClientClosed(SessionEnd::Abandoned).into(),
+            Ok(Shown::ClientEnded(end)) => BarrierError::ClientClosed { at, end }.into(),
+            Err(_) => BarrierError::ClientClosed { at, end: SessionEnd::Abandoned }.into(),
         })
     }
 

@@ -1,5 +1,6 @@
 //! Leaderships: their lease, and what a leader may do.
 
+use core::fmt;
 use core::future::Future;
 use core::time::Duration;
 use std::sync::Arc;
@@ -27,11 +28,17 @@ use crate::updates::Updates;
 ///
 /// A clone is another handle of the same leadership. Dropping the handles does not resign: dropping
 /// the nomination does, or [`Leadership::resign`].
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Leadership {
     nomination: NominationInner,
     held: Held<LostReason>,
     status: Updates<Status>,
+}
+
+impl fmt::Debug for Leadership {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.held.show("Leadership", f)
+    }
 }
 
 impl Leadership {

@@ -92,7 +92,8 @@ impl Election {
         let path = self.path.parse();
         let invalid = |error| ElectionError::InvalidPath { path: self.path.clone(), error };
         let path: ZnodePath = path.map_err(invalid)?;
-        let acl = AclList::new(&self.acls.checked()?);
+        let refused = |error| ElectionError::InvalidAcl { path: self.path.clone(), error };
+        let acl = AclList::new(&self.acls.checked().map_err(refused)?);
         let node = self.policy.election_node;
         let site = site(&self.client, &path, self.data.clone(), acl, node);
         if !site.may_have_siblings() {

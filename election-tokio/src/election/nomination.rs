@@ -1,10 +1,12 @@
 //! Nominations.
 
+use core::fmt;
 use core::time::Duration;
 
 use election_core::NomineeId;
 use election_core::election::Departure;
 use tokio::time::timeout;
+use zk_jute::Escaped;
 use zk_session::SessionEnd;
 
 use super::inner::{NominationInner, WithdrawError, ended};
@@ -18,11 +20,21 @@ use crate::updates::Updates;
 ///
 /// Dropping it withdraws: the client deletes the candidate as soon as a server is in reach, even
 /// one that is still being created. Otherwise the candidate goes with the session.
-#[derive(Debug)]
 #[must_use = "a nomination that is dropped withdraws"]
 pub struct Nomination {
     inner: NominationInner,
     status: Updates<Status>,
+}
+
+impl fmt::Debug for Nomination {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Status { role, .. } = self.status();
+        let election = self.inner.facts.settings.site.path();
+        f.debug_struct("Nomination")
+            .field("election", &format_args!("{}", Escaped(election)))
+            .field("role", &role)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Nomination {

@@ -87,16 +87,16 @@ pub enum ErrorKind {
     },
     /// The path is invalid: nothing was sent.
     #[error("invalid path: {0}")]
-    InvalidPath(#[source] PathError),
+    InvalidPath(PathError),
     /// No server would accept the access list. Nothing was sent.
     #[error("invalid access list: {0}")]
-    InvalidAcl(#[source] AclError),
+    InvalidAcl(AclError),
     /// The members of the ensemble are written in an unknown form.
     #[error("unreadable configuration of the ensemble")]
     UnreadableConfig,
     /// The reply does not decode.
     #[error("unreadable reply: {0}")]
-    UnreadableReply(#[source] DecodeError),
+    UnreadableReply(DecodeError),
 }
 
 impl Error {
@@ -217,7 +217,7 @@ pub(crate) fn advice(operation: OpCode, kind: ErrorKind) -> Option<&'static str>
     })
 }
 
-fn advice_on_code(operation: OpCode, code: ErrorCode) -> Option<&'static str> {
+pub(super) fn advice_on_code(operation: OpCode, code: ErrorCode) -> Option<&'static str> {
     Some(match (code, operation) {
         (
             ErrorCode::NO_NODE,

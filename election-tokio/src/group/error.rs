@@ -1,10 +1,12 @@
 //! Errors of joining and leaving a group, and of writing its data.
 
+use core::fmt;
+
 use election_core::group::{MemberFailure, NameOwner};
 use zk_session::SessionEnd;
 
 use crate::acl::AclError;
-use crate::error::SharedError;
+use crate::error::{Place, RefusedRequest, SharedError};
 use crate::path::PathError;
 
 /// Why a member has not joined, or is not a member any more.
@@ -17,31 +19,66 @@ pub enum MembershipError {
         /// The path.
         path: String,
         /// The fault in the path.
-        #[source]
         error: PathError,
     },
     /// No server would accept the access list.
-    #[error("invalid access list: {0}")]
-    InvalidAcl(#[from] AclError),
+    #[error("{at}: invalid access list: {error}")]
+    InvalidAcl {
+        /// The recipe, its path and the step.
+        at: Place,
+        /// The fault in the list.
+        error: AclError,
+    },
     /// The operating system gave no random bytes for the name.
-    #[error("no randomness for the name of the member: {0}")]
+    #[error("no random numbers from the operating system for the name of the member")]
     Randomness(#[source] SharedError),
     /// Another member has the name, and was not to be waited for.
-    #[error("the name is taken")]
+    #[error("{at}: the name is taken: take another one, or let the member wait")]
     NameTaken {
+        /// The recipe, its path and the step.
+        at: Place,
         /// The event that ends its znode's life.
         owner: NameOwner,
     },
     /// Another client deleted the member's znode, and the member was not to join again.
-    #[error("another client deleted the znode of the member")]
-    Evicted,
+    #[error("{at}: another client deleted the znode of the member")]
+    Evicted {
+        /// The recipe, its path and the step.
+        at: Place,
+    },
     /// It failed in a way that trying again does not repair.
-    #[error(transparent)]
-    Failed(MemberFailure),
+    #[error("{at}: {}", Named(*failure))]
+    Failed {
+        /// The recipe, its path and the step.
+        at: Place,
+        /// The failure.
+        failure: MemberFailure,
+    },
     /// The client ended, and with it the membership: its znode goes with the session.
-    #[error("{0}")]
-    ClientClosed(SessionEnd),
+    #[error("{at}: {end}")]
+    ClientClosed {
+        /// The recipe, its path and the step.
+        at: Place,
+        /// The end of its session.
+        end: SessionEnd,
+    },
     /// The member has left.
-    #[error("the member has left the group")]
-    Left,
+    #[error("{at}: the member has left the group")]
+    Left {
+        /// The recipe, its path and the step.
+        at: Place,
+    },
+}
+
+/// Shows the name of the server's error code; the machine knows only the number.
+struct Named(MemberFailure);
+
+impl fmt::Display for Named {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(failure) = self;
+        match *failure {
+            MemberFailure::Rejected(code) => RefusedRequest(code).fmt(f),
+            _ => failure.fmt(f),
+        }
+    }
 }

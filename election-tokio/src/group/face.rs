@@ -7,10 +7,10 @@ use election_core::group::{
 };
 use election_core::{Phase, Recipe as _, Token};
 use election_session::{RecipeEnd, Step, View};
-use zk_session::SessionEnd;
 
 use super::error::MembershipError;
 use crate::broadcast::{Receiver, Sender};
+use crate::error::Place;
 use crate::hub::{Face, Unlocked};
 
 /// The machine of a member.
@@ -67,15 +67,17 @@ pub(super) struct Shown {
 
 #[derive(Debug)]
 pub(super) struct MemberFace {
+    /// Where joining fails, or the membership ends.
+    at: Place,
     shown: Sender<Shown>,
 }
 
 impl MemberFace {
-    pub(super) fn new() -> (Self, Receiver<Shown>) {
+    pub(super) fn new(at: Place) -> (Self, Receiver<Shown>) {
         let state = MembershipState::Joining { lost: None };
         let shown = Sender::new(Shown { state, written: None, refused: None, departure: None });
         let receiver = shown.subscribe();
-        (Self { shown }, receiver)
+        (Self { at, shown }, receiver)
     }
 
     fn end(&self, error: MembershipError, unlocked: &mut Unlocked) {
@@ -99,6 +101,7 @@ impl Face for MemberFace {
         let state = match step.notice {
             Some(MemberNotice::Lost(cause)) => MembershipState::Joining { lost: Some(cause) },
             Some(MemberNotice::Ended(end)) => {
+                let at = self.at.clone();
                 let error = match end {
                     MemberEnd::Left(departure) => {
                         let left = |shown: &mut Shown| {
@@ -108,9 +111,9 @@ impl Face for MemberFace {
                         self.shown.modify(left, &mut unlocked.wakers);
                         return self.shown.end(&mut unlocked.wakers);
                     }
-                    MemberEnd::Evicted => MembershipError::Evicted,
-                    MemberEnd::Taken(owner) => MembershipError::NameTaken { owner },
-                    MemberEnd::Failed(failure) => MembershipError::Failed(failure),
+                    MemberEnd::Evicted => MembershipError::Evicted { at },
+                    MemberEnd::Taken(owner) => MembershipError::NameTaken { at, owner },
+                    MemberEnd::Failed(failure) => MembershipError::Failed { at, failure },
                 };
                 return self.end(error, unlocked);
             }
@@ -138,11 +141,8 @@ impl Face for MemberFace {
     fn over(&mut self, member: &Machine, end: RecipeEnd, unlocked: &mut Unlocked) {
         if let (RecipeEnd::HostEnded(end), Phase::Standing | Phase::Leaving) = (end, member.phase())
         {
-            self.end(closed(end), unlocked);
+            let at = self.at.clone();
+            self.end(MembershipError::ClientClosed { at, end }, unlocked);
         }
     }
-}
-
-pub(super) const fn closed(end: SessionEnd) -> MembershipError {
-    MembershipError::ClientClosed(end)
 }

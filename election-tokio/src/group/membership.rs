@@ -1,5 +1,6 @@
 //! Memberships of groups.
 
+use core::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -7,25 +8,38 @@ use bytes::Bytes;
 use election_core::election::Departure;
 use election_core::group::{Member, MemberOptions};
 use election_session::{RecipeKey, Site};
+use zk_jute::Escaped;
 use zk_session::SessionEnd;
 
 use super::error::MembershipError;
-use super::face::{Data, Machine, MemberFace, MembershipState, Shown, closed};
+use super::face::{Data, Machine, MemberFace, MembershipState, Shown};
 use crate::client::Client;
+use crate::error::Place;
 use crate::hub::Seat;
+use crate::path::child_path;
 use crate::updates::Updates;
 
 /// A member of a group. When its session has expired, it joins again in a new one.
 ///
 /// Dropping it leaves in the background.
-#[derive(Debug)]
 #[must_use = "a membership that is dropped leaves"]
 pub struct Membership {
     client: Client,
     key: RecipeKey,
+    /// The path of the group.
+    group: Box<str>,
     znode: String,
     shown: Updates<Shown>,
     generation: AtomicU64,
+}
+
+impl fmt::Debug for Membership {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Membership")
+            .field("znode", &format_args!("{}", Escaped(&child_path(&self.group, &self.znode))))
+            .field("state", &self.state())
+            .finish_non_exhaustive()
+    }
 }
 
 impl Membership {
@@ -35,13 +49,14 @@ impl Membership {
         znode: String,
         (data, options): (Bytes, MemberOptions),
     ) -> Self {
-        let (face, shown) = MemberFace::new();
+        let group: Box<str> = site.path().into();
+        let (face, shown) = MemberFace::new(place(&group, &znode, "join"));
         let machine: Machine =
             Member::new(znode.clone(), Data { bytes: data, generation: 0 }, options);
         let seat = <dyn Seat>::new(machine, face);
         let key = client.shared().with(|hub, now| hub.stand(now, seat, site));
         let (client, shown) = (client.clone(), Updates::new(shown));
-        Self { client, key, znode, shown, generation: AtomicU64::new(0) }
+        Self { client, key, group, znode, shown, generation: AtomicU64::new(0) }
     }
 
     /// Waits until it has joined for the first time. Cancel safe.
@@ -55,9 +70,9 @@ impl Membership {
         };
         match shown.wait_for(is_settled).await.map(|shown| shown.state) {
             Ok(MembershipState::Ended(error)) => Err(error),
-            Ok(MembershipState::Left) => Err(MembershipError::Left),
+            Ok(MembershipState::Left) => Err(MembershipError::Left { at: self.place("join") }),
             Ok(_) => Ok(()),
-            Err(_) => Err(closed(SessionEnd::Abandoned)),
+            Err(_) => Err(self.abandoned("join")),
         }
     }
 
@@ -109,13 +124,15 @@ impl Membership {
                 || matches!(shown.state, MembershipState::Left | MembershipState::Ended(_))
         };
         let Ok(shown) = shown.wait_for(is_decided).await else {
-            return Err(closed(SessionEnd::Abandoned));
+            return Err(self.abandoned("set_data"));
         };
         match (shown.refused, shown.state) {
             _ if shown.written >= Some(generation) => Ok(()),
-            (Some((_, failure)), _) => Err(MembershipError::Failed(failure)),
+            (Some((_, failure)), _) => {
+                Err(MembershipError::Failed { at: self.place("set_data"), failure })
+            }
             (None, MembershipState::Ended(error)) => Err(error),
-            (None, _) => Err(MembershipError::Left),
+            (None, _) => Err(MembershipError::Left { at: self.place("set_data") }),
         }
     }
 
@@ -136,13 +153,25 @@ impl Membership {
         match shown.wait_for(is_over).await {
             Ok(Shown { state: MembershipState::Ended(error), .. }) => Err(error),
             Ok(Shown { departure: Some(departure), .. }) => Ok(departure),
-            Ok(_) | Err(_) => Err(closed(SessionEnd::Abandoned)),
+            Ok(_) | Err(_) => Err(self.abandoned("leave")),
         }
+    }
+
+    fn place(&self, step: &'static str) -> Place {
+        place(&self.group, &self.znode, step)
+    }
+
+    fn abandoned(&self, step: &'static str) -> MembershipError {
+        MembershipError::ClientClosed { at: self.place(step), end: SessionEnd::Abandoned }
     }
 
     fn withdraw(&self) {
         self.client.shared().with(|hub, now| hub.host.withdraw(now, self.key));
     }
+}
+
+fn place(group: &str, znode: &str, step: &'static str) -> Place {
+    Place::new("group", &child_path(group, znode), step)
 }
 
 impl Drop for Membership {

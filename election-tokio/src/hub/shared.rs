@@ -154,6 +154,11 @@ impl Shared {
         self.hub.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Locks it, unless another thread, or this one, holds the lock.
+    pub(crate) fn try_lock(&self) -> Option<MutexGuard<'_, Hub>> {
+        self.hub.try_lock().ok()
+    }
+
     /// Returns until when no server can have expired the session, less the margin.
     pub(crate) fn lease_deadline(&self) -> Option<Instant> {
         self.lease.deadline()

@@ -16,10 +16,14 @@ use super::contending::{Contending, Refusal};
 use super::error::{LockError, LockLost, NotDowngraded, ReleaseError};
 use super::face::{LockFace, Shown};
 use crate::client::Client;
+use crate::error::Place;
 use crate::held::Tenure;
 use crate::hub::Seat;
 use crate::site::random;
 use crate::updates::Updates;
+
+/// The step of an acquisition, in errors.
+pub(crate) const ACQUIRE: &str = "acquire";
 
 /// A contender. Dropping it gives up the place in the queue, or the holding, in the background.
 #[derive(Debug)]
@@ -36,7 +40,8 @@ enum Outcome {
     /// The holding was lost.
     Lost,
     Refused(Box<Refusal>),
-    Failed(LockError),
+    Failed(LockFailure),
+    ClientEnded(SessionEnd),
 }
 
 /// Stands with one contender after another, until one holds or has given up; then returns `None`.
@@ -59,6 +64,10 @@ where
 {
     pub(crate) const fn new(client: &'l Client, site: &'l Arc<Site>, contender: F) -> Self {
         Self { client, site, contender, present: None }
+    }
+
+    fn place(&self) -> Place {
+        Place::new(C::RECIPE, self.site.path(), ACQUIRE)
     }
 
     fn begin(&self) -> Result<Acquisition, LockError> {
@@ -96,7 +105,12 @@ where
                     let path = self.site.path().to_owned();
                     Err(LockError::OtherFormat { path, other, format })
                 }
-                Poll::Ready(Outcome::Failed(error)) => Err(error),
+                Poll::Ready(Outcome::Failed(failure)) => {
+                    Err(LockError::Failed { at: self.place(), failure })
+                }
+                Poll::Ready(Outcome::ClientEnded(end)) => {
+                    Err(LockError::ClientClosed { at: self.place(), end })
+                }
             });
         }
     }
@@ -133,11 +147,9 @@ impl Acquisition {
                     Outcome::NotAcquired
                 }
                 Shown::Ended(LockEnd::Lost(_)) => Outcome::Lost,
-                Shown::Ended(LockEnd::Failed(failure)) => {
-                    Outcome::Failed(LockError::Failed(failure))
-                }
+                Shown::Ended(LockEnd::Failed(failure)) => Outcome::Failed(failure),
                 Shown::Refused(refusal) => Outcome::Refused(refusal),
-                Shown::ClientEnded(end) => Outcome::Failed(LockError::ClientClosed(end)),
+                Shown::ClientEnded(end) => Outcome::ClientEnded(end),
             });
         }
     }

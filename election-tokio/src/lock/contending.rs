@@ -12,6 +12,9 @@ use election_core::{NomineeId, Recipe};
 pub(crate) trait Contending:
     Recipe<Notice = LockNotice> + fmt::Debug + Send + 'static
 {
+    /// The name of the recipe in errors.
+    const RECIPE: &'static str;
+
     fn id(&self) -> NomineeId;
 
     /// Returns the znode by which it holds, or will hold.
@@ -55,6 +58,8 @@ pub(crate) struct Refusal {
 }
 
 impl Contending for Lock {
+    const RECIPE: &'static str = "lock";
+
     fn id(&self) -> NomineeId {
         self.id()
     }
@@ -108,6 +113,8 @@ impl Contending for Lock {
 }
 
 impl Contending for Semaphore {
+    const RECIPE: &'static str = "semaphore";
+
     fn id(&self) -> NomineeId {
         self.id()
     }

@@ -5,11 +5,10 @@ use core::fmt;
 use election_core::election::Cause;
 use election_core::format::Format;
 use election_core::lock::{DowngradeRefused, LockFailure, LockFormatError};
-use zk_jute::ErrorCode;
 use zk_session::SessionEnd;
 
 use crate::acl::AclError;
-use crate::error::SharedError;
+use crate::error::{Place, RefusedRequest, SharedError};
 use crate::path::PathError;
 
 /// Why a lock was not acquired.
@@ -17,17 +16,21 @@ use crate::path::PathError;
 #[non_exhaustive]
 pub enum LockError {
     /// The path of the lock, or semaphore, is invalid.
-    #[error("invalid path {path:?}: {error}")]
+    #[error("invalid path of a lock or a semaphore {path:?}: {error}")]
     InvalidPath {
         /// The path.
         path: String,
         /// The fault in the path.
-        #[source]
         error: PathError,
     },
     /// No server would accept the access list.
-    #[error("invalid access list: {0}")]
-    InvalidAcl(#[from] AclError),
+    #[error("{at}: invalid access list: {error}")]
+    InvalidAcl {
+        /// The recipe, its path and the step.
+        at: Place,
+        /// The fault in the list.
+        error: AclError,
+    },
     /// The names of the format have no id, and this client contends at the path already, or has a
     /// contender there that has given up or released while its znode remains. Nothing would tell
     /// their znodes apart.
@@ -40,7 +43,7 @@ pub enum LockError {
         path: String,
     },
     /// The operating system gave no random numbers for the contender's id.
-    #[error("no random numbers from the operating system: {0}")]
+    #[error("no random numbers from the operating system")]
     Randomness(#[source] SharedError),
     /// The lock cannot be held in this format.
     #[error(transparent)]
@@ -61,11 +64,21 @@ pub enum LockError {
         format: Format,
     },
     /// It failed in a way that trying again does not repair.
-    #[error("{}", Named(*.0))]
-    Failed(LockFailure),
+    #[error("{at}: {}", Named(*failure))]
+    Failed {
+        /// The recipe, its path and the step.
+        at: Place,
+        /// The failure.
+        failure: LockFailure,
+    },
     /// The client ended.
-    #[error("{0}")]
-    ClientClosed(SessionEnd),
+    #[error("{at}: {end}")]
+    ClientClosed {
+        /// The recipe, its path and the step.
+        at: Place,
+        /// The end of its session.
+        end: SessionEnd,
+    },
 }
 
 /// Why a lock is not held any more.
@@ -147,7 +160,7 @@ impl fmt::Display for Named {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(failure) = self;
         match *failure {
-            LockFailure::Rejected(code) => write!(f, "{failure}: {}", ErrorCode::new(code)),
+            LockFailure::Rejected(code) => RefusedRequest(code).fmt(f),
             _ => failure.fmt(f),
         }
     }

@@ -1,5 +1,6 @@
 //! Holding a lock: its lease, and what its holder may do.
 
+use core::fmt;
 use core::future::Future;
 use core::time::Duration;
 use std::sync::Arc;
@@ -29,11 +30,16 @@ use crate::held::{Guard, GuardedTransaction, Held, Tenure};
 ///
 /// Dropping it releases the lock in the background: the next contender gets it once the znode is
 /// deleted, or, if no server is in reach, once the session is over. End the work first.
-#[derive(Debug)]
 #[must_use = "a guard that is dropped releases the lock"]
 pub struct LockGuard {
     pub(super) held: Held<LockLost>,
     pub(super) acquisition: Acquisition,
+}
+
+impl fmt::Debug for LockGuard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.held.show("LockGuard", f)
+    }
 }
 
 impl LockGuard {

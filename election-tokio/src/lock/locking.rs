@@ -11,9 +11,10 @@ use election_session::{AclList, Site};
 use tokio::time::{Instant, timeout_at};
 use zk_session::ZnodePath;
 
-use super::{Acquiring, Lock, LockError, LockGuard, Settings};
+use super::{ACQUIRE, Acquiring, Lock, LockError, LockGuard, Settings};
 use crate::acl::Acls;
 use crate::client::Client;
+use crate::error::Place;
 use crate::held::Guard;
 use crate::site::site;
 
@@ -84,7 +85,9 @@ impl Lock {
         }
         let parsed: ZnodePath =
             path.parse().map_err(|error| LockError::InvalidPath { path: path.clone(), error })?;
-        let acl = AclList::new(&acls.checked()?);
+        let invalid =
+            |error| LockError::InvalidAcl { at: Place::new("lock", path, ACQUIRE), error };
+        let acl = AclList::new(&acls.checked().map_err(invalid)?);
         let site = site(&self.client, &parsed, data.clone(), acl, options.node);
         Ok(made.get_or_init(|| site))
     }

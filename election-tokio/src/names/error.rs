@@ -12,16 +12,21 @@ use crate::group::MembershipError;
 #[non_exhaustive]
 pub enum RegisterError {
     /// Another registration has the name.
-    #[error("the name is taken")]
+    #[error("the name {path} is taken: take another one, or wait until it is given back")]
     NameTaken {
+        /// The path of the name.
+        path: String,
         /// The event that ends its znode's life.
         owner: NameOwner,
     },
     /// This registration does not have the name any more: an operator has deleted it.
-    #[error("the name is not registered by this registration")]
-    NotRegistered,
+    #[error("the name {path} is not registered by this registration")]
+    NotRegistered {
+        /// The path of the name.
+        path: String,
+    },
     /// The operating system gave no random bytes.
-    #[error("no randomness for the registration: {0}")]
+    #[error("no random numbers from the operating system for the registration")]
     Randomness(#[source] SharedError),
     /// The znode of the session was not created.
     #[error(transparent)]
@@ -37,7 +42,9 @@ pub enum RegisterError {
 impl From<MembershipError> for RegisterError {
     fn from(error: MembershipError) -> Self {
         match error {
-            MembershipError::NameTaken { owner } => Self::NameTaken { owner },
+            MembershipError::NameTaken { at, owner } => {
+                Self::NameTaken { path: at.path().to_owned(), owner }
+            }
             error => Self::Membership(error),
         }
     }

@@ -64,7 +64,7 @@ impl PersistentName {
                     }
                     // `None`: it has gone meanwhile.
                     if let Some(owner) = self.exists(&self.path).await? {
-                        return Err(RegisterError::NameTaken { owner });
+                        return Err(RegisterError::NameTaken { path: self.path.clone(), owner });
                     }
                 }
                 Err(error) => self.pass(error).await?,
@@ -94,7 +94,7 @@ impl PersistentName {
                 // The first one was executed.
                 (Err(error), Earlier::Lost) if error.is_no_node() => return Ok(()),
                 (Err(error), Earlier::None) if error.is_no_node() => {
-                    return Err(RegisterError::NotRegistered);
+                    return Err(RegisterError::NotRegistered { path: self.path.clone() });
                 }
                 (Err(error), earlier) => {
                     is_lost = if error.is_connection_loss() { Earlier::Lost } else { earlier };

@@ -1,5 +1,6 @@
 //! Claims to items.
 
+use core::fmt;
 use core::future::poll_fn;
 
 use election_core::queue::TakerEnd;
@@ -16,7 +17,6 @@ use crate::telemetry::recipe_metrics::ClaimMeter;
 /// Dropping it gives the item back, in its place, in the background. So does the end of the
 /// session, if the process dies or is cut off for longer than the session timeout. Then another
 /// taker may have the item while this one is still at work: an item is done at least once.
-#[derive(Debug)]
 #[must_use = "an item that is claimed and dropped is given back"]
 pub struct Claimed {
     item: QueueItem,
@@ -24,6 +24,14 @@ pub struct Claimed {
     meter: ClaimMeter,
     /// Its end, once it was reported.
     ended: Option<Ended>,
+}
+
+impl fmt::Debug for Claimed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Claimed")
+            .field("item", &format_args!("{}", self.item.name))
+            .finish_non_exhaustive()
+    }
 }
 
 impl Claimed {

@@ -3,14 +3,13 @@
 use core::fmt;
 
 use election_core::queue::{PriorityError, TakerFailure};
-use zk_jute::ErrorCode;
 use zk_session::SessionEnd;
 
 use super::item::QueueItem;
 use crate::Error;
 use crate::acl::AclError;
 use crate::client::TransactionError;
-use crate::error::SharedError;
+use crate::error::{Place, RefusedRequest, SharedError};
 use crate::path::PathError;
 
 /// Why an item was not put, or may not have been.
@@ -53,25 +52,39 @@ pub enum TakeError {
         /// The path.
         path: String,
         /// The fault in the path.
-        #[source]
         error: PathError,
     },
     /// No server would accept the access list.
-    #[error("invalid access list: {0}")]
-    InvalidAcl(#[from] AclError),
+    #[error("{at}: invalid access list: {error}")]
+    InvalidAcl {
+        /// The recipe, its path and the step.
+        at: Place,
+        /// The fault in the list.
+        error: AclError,
+    },
     /// The operating system gave no random numbers for the taker's id.
-    #[error("no random numbers from the operating system: {0}")]
+    #[error("no random numbers from the operating system")]
     Randomness(#[source] SharedError),
     /// The item is gone, and the reply to this client's deletion was lost: this client has taken
     /// the item, or another taker has. If the client ended, the item may also be there.
-    #[error("{} may have been taken by this client, or by another one", .0.name)]
+    #[error("the item {} may have been taken by this client, or by another one: it is gone from the queue, or may be there if the client ended", .0.name)]
     Unknown(QueueItem),
     /// It failed in a way that trying again does not repair.
-    #[error("{}", Named(*.0))]
-    Failed(TakerFailure),
+    #[error("{at}: {}", Named(*failure))]
+    Failed {
+        /// The recipe, its path and the step.
+        at: Place,
+        /// The failure.
+        failure: TakerFailure,
+    },
     /// The client ended.
-    #[error("{0}")]
-    ClientClosed(SessionEnd),
+    #[error("{at}: {end}")]
+    ClientClosed {
+        /// The recipe, its path and the step.
+        at: Place,
+        /// The end of its session.
+        end: SessionEnd,
+    },
 }
 
 /// It is not known that only this claim has done the item.
@@ -102,7 +115,7 @@ impl fmt::Display for Named {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(failure) = self;
         match *failure {
-            TakerFailure::Rejected(code) => write!(f, "{failure}: {}", ErrorCode::new(code)),
+            TakerFailure::Rejected(code) => RefusedRequest(code).fmt(f),
             _ => failure.fmt(f),
         }
     }

@@ -24,6 +24,7 @@ use super::taking::Taking;
 use crate::Error;
 use crate::acl::Acls;
 use crate::client::Client;
+use crate::error::Place;
 use crate::site::{random, site};
 use crate::telemetry::recipe_metrics::TakeMeter;
 use crate::telemetry::{Asked, OperationSpan};
@@ -190,7 +191,7 @@ impl Queue {
         let mut taking = self.begin(Purpose::Peek, WhenEmpty::GiveUp)?;
         match poll_fn(|cx| taking.poll(cx)).await {
             Said::Ended(TakerEnd::Peeked(item)) => Ok(Some(QueueItem::of(item))),
-            said => said.outcome(),
+            said => said.outcome(|| self.place("peek")),
         }
     }
 
@@ -222,6 +223,10 @@ impl Queue {
         OperationSpan::open(Asked::Queue, operation, &self.path, &self.client.shared().span)
     }
 
+    fn place(&self, step: &'static str) -> Place {
+        Place::new("queue", &self.path, step)
+    }
+
     async fn take_once(&self, when_empty: WhenEmpty) -> Result<Option<QueueItem>, TakeError> {
         if let Some(kept) = self.kept.pop() {
             return kept.map(Some);
@@ -229,7 +234,7 @@ impl Queue {
         let mut taking = self.begin(Purpose::Take, when_empty)?;
         poll_fn(|cx| match self.kept.poll(taking.number(), cx) {
             Poll::Ready(kept) => Poll::Ready(kept.map(Some)),
-            Poll::Pending => taking.poll(cx).map(Said::outcome),
+            Poll::Pending => taking.poll(cx).map(|said| said.outcome(|| self.place("take"))),
         })
         .await
     }
@@ -240,7 +245,7 @@ impl Queue {
             Said::Claimed(item) => Ok(Some(Claimed::new(item, taking))),
             // Its session ended before the caller was told.
             Said::Ended(TakerEnd::ClaimLost | TakerEnd::Withdrawn) => Ok(None),
-            said => said.outcome().map(|_| None),
+            said => said.outcome(|| self.place("claim")).map(|_| None),
         }
     }
 
@@ -248,11 +253,18 @@ impl Queue {
         let path = self.path.parse();
         let path: ZnodePath =
             path.map_err(|error| TakeError::InvalidPath { path: self.path.clone(), error })?;
+        let step = match purpose {
+            Purpose::Take => "take",
+            Purpose::Claim => "claim",
+            Purpose::Peek => "peek",
+        };
         // Its claims are beside the items, do not prevent deletions, and are not in the list.
         if self.format == QueueFormat::kazoo() && self.path.ends_with("/entries") {
-            return Err(TakeError::Failed(TakerFailure::Sibling(SiblingQueue::KazooLocking)));
+            let failure = TakerFailure::Sibling(SiblingQueue::KazooLocking);
+            return Err(TakeError::Failed { at: self.place(step), failure });
         }
-        let acl = AclList::new(&self.acls.checked()?);
+        let invalid = |error| TakeError::InvalidAcl { at: self.place(step), error };
+        let acl = AclList::new(&self.acls.checked().map_err(invalid)?);
         let node = ElectionNode::Create(NodeKind::Persistent);
         let site = site(&self.client, &path, self.data.clone(), acl, node);
         let id = NomineeId::from_bytes(random().map_err(TakeError::Randomness)?);

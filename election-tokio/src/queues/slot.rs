@@ -10,6 +10,7 @@ use zk_session::SessionEnd;
 use super::error::TakeError;
 use super::item::{Data, QueueItem};
 use super::kept::Kept;
+use crate::error::Place;
 
 /// An outcome of the machine.
 #[derive(Debug)]
@@ -24,26 +25,31 @@ pub(super) enum Said {
 }
 
 impl Said {
-    /// Returns the outcome for the future.
-    pub(super) fn outcome(self) -> Result<Option<QueueItem>, TakeError> {
+    /// Returns the outcome for the future, which failed at this place if it failed.
+    pub(super) fn outcome(
+        self,
+        at: impl FnOnce() -> Place,
+    ) -> Result<Option<QueueItem>, TakeError> {
         match self {
-            Self::Ended(TakerEnd::Taken(item) | TakerEnd::Peeked(item)) => {
-                Ok(Some(QueueItem::of(item)))
+            Self::Ended(TakerEnd::Failed(failure)) => Err(TakeError::Failed { at: at(), failure }),
+            Self::ClientEnded { end, in_doubt: None } => {
+                Err(TakeError::ClientClosed { at: at(), end })
             }
-            Self::Ended(TakerEnd::Unknown(item)) => Err(TakeError::Unknown(QueueItem::of(item))),
-            Self::Ended(TakerEnd::Failed(failure)) => Err(TakeError::Failed(failure)),
-            Self::ClientEnded { in_doubt: Some(item), .. } => Err(TakeError::Unknown(item)),
-            Self::ClientEnded { end, in_doubt: None } => Err(TakeError::ClientClosed(end)),
-            Self::Claimed(_) | Self::Ended(_) => Ok(None),
+            said => said.left_over().transpose(),
         }
     }
 
     /// Returns an outcome that must not be lost, although the future was dropped.
     pub(super) fn left_over(self) -> Option<Result<QueueItem, TakeError>> {
-        match self.outcome() {
-            Ok(item) => item.map(Ok),
-            Err(error @ TakeError::Unknown(_)) => Some(Err(error)),
-            Err(_) => None,
+        match self {
+            Self::Ended(TakerEnd::Taken(item) | TakerEnd::Peeked(item)) => {
+                Some(Ok(QueueItem::of(item)))
+            }
+            Self::Ended(TakerEnd::Unknown(item)) => {
+                Some(Err(TakeError::Unknown(QueueItem::of(item))))
+            }
+            Self::ClientEnded { in_doubt: Some(item), .. } => Some(Err(TakeError::Unknown(item))),
+            Self::Claimed(_) | Self::Ended(_) | Self::ClientEnded { .. } => None,
         }
     }
 }

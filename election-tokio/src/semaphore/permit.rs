@@ -1,5 +1,6 @@
 //! Holding a permit: its lease, and what its holder may do.
 
+use core::fmt;
 use core::future::Future;
 use core::time::Duration;
 use std::sync::Arc;
@@ -29,11 +30,16 @@ use crate::lock::{Acquisition, LockLost, ReleaseError};
 ///
 /// Dropping it releases the permit in the background: the next contender gets it once the znode is
 /// deleted, or, if no server is in reach, once the session is over. End the work first.
-#[derive(Debug)]
 #[must_use = "a permit that is dropped is released"]
 pub struct Permit {
     held: Held<LockLost>,
     acquisition: Acquisition,
+}
+
+impl fmt::Debug for Permit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.held.show("Permit", f)
+    }
 }
 
 impl Permit {

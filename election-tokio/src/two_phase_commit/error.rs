@@ -4,12 +4,11 @@ use core::fmt;
 
 use election_core::NomineeId;
 use election_core::commit::{CommitFailure, CommitState, InvalidSites, SiteNameError};
-use zk_jute::ErrorCode;
 use zk_session::SessionEnd;
 
 use crate::Error;
 use crate::acl::AclError;
-use crate::error::SharedError;
+use crate::error::{RefusedRequest, SharedError};
 use crate::path::PathError;
 
 /// Why an operation of a two-phase commit failed, or may have failed.
@@ -25,26 +24,29 @@ pub enum CommitError {
         /// The path.
         path: String,
         /// The fault in the path.
-        #[source]
         error: PathError,
     },
     /// No server would accept the access list.
-    #[error("invalid access list: {0}")]
-    InvalidAcl(#[from] AclError),
+    #[error("the transaction at {path}: invalid access list: {error}")]
+    InvalidAcl {
+        /// The path.
+        path: String,
+        /// The fault in the list.
+        error: AclError,
+    },
     /// The name is not that of a site.
     #[error("invalid name of a site {name:?}: {error}")]
     InvalidSite {
         /// The name.
         name: String,
         /// The fault in the name.
-        #[source]
         error: SiteNameError,
     },
     /// The transaction has no site, or one is named twice.
     #[error(transparent)]
     InvalidSites(#[from] InvalidSites),
     /// The operating system gave no random numbers for the id of the transaction.
-    #[error("no random numbers from the operating system: {0}")]
+    #[error("no random numbers from the operating system")]
     Randomness(#[source] SharedError),
     /// Another transaction is there, so none was begun: recover it, or use another path.
     #[error("another transaction stands at {path}, and is {}: recover it, or take another path",
@@ -119,7 +121,7 @@ pub enum CommitError {
     #[error(transparent)]
     Request(#[from] Error),
     /// The client ended. The operation may have been executed, or not.
-    #[error("{0}")]
+    #[error("two-phase commit: {0}")]
     ClientClosed(SessionEnd),
 }
 
@@ -145,7 +147,7 @@ impl fmt::Display for Named {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(failure) = self;
         match *failure {
-            CommitFailure::Rejected(code) => write!(f, "{failure}: {}", ErrorCode::new(code)),
+            CommitFailure::Rejected(code) => RefusedRequest(code).fmt(f),
             _ => failure.fmt(f),
         }
     }

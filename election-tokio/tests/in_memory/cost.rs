@@ -1,4 +1,4 @@
-//! The costs of a lease while nothing happens: requests and bytes of an hour, as the README has
+//! The costs of a lease while nothing happens: requests and bytes of an hour, as docs/lease.md has
 //! them.
 
 use core::time::Duration;
@@ -15,7 +15,7 @@ const ELECTION: &str = "/app/election";
 const PATH: u64 = 70;
 const HOUR: Duration = Duration::from_secs(60 * 60);
 
-const README: &str = include_str!("../../README.md");
+const PAGE: &str = include_str!("../../../docs/lease.md");
 
 /// A kind of request, and the answer to it: bytes of whole frames.
 #[derive(Clone, Copy)]
@@ -66,7 +66,7 @@ fn hourly(grade: LeaseGrade, part: Part, timeout: Duration) -> Traffic {
     cost_of(exchanges(grade, part), 3 * HOUR.as_secs() / timeout.as_secs())
 }
 
-/// Returns a number as the README writes it.
+/// Returns a number as the page writes it.
 fn grouped(number: u64) -> String {
     match number / 1000 {
         0 => number.to_string(),
@@ -97,7 +97,7 @@ fn the_readme_has_these_numbers() {
         row(LeaseGrade::Quorum, Part::Waiting),
         row(LeaseGrade::Quorum, Part::Idle),
     ] {
-        assert!(README.contains(&row), "not in the README:\n{row}");
+        assert!(PAGE.contains(&row), "not in docs/lease.md:\n{row}");
     }
     for part in [Part::Proving, Part::Waiting] {
         let timeout = Duration::from_secs(10);

@@ -6,6 +6,7 @@ use election_tokio::acl::Acls;
 use election_tokio::barrier::{
     BarrierError, BarrierLost, DoubleBarrier, EnterError, Entered, LeaveError, WhenUnderWay,
 };
+use election_tokio::error::Place;
 use election_tokio::session::SessionEnd;
 use election_tokio::{Client, CreateMode, Version};
 use tokio::time::{Instant, timeout};
@@ -77,7 +78,7 @@ async fn a_round_that_is_under_way_takes_no_one_in() {
     let (one, other) = (server.client().await, server.client().await);
     let (first, second) = entered(&one, &other).await;
     let refused = pair(&one).when_under_way(WhenUnderWay::GiveUp).enter().await;
-    assert_eq!(refused.map(drop), Err(EnterError::RoundUnderWay));
+    assert!(matches!(refused, Err(EnterError::RoundUnderWay { .. })));
     let handle = pair(&one);
     let mut late = Box::pin(handle.enter());
     assert!(waits(&mut late).await);
@@ -155,7 +156,8 @@ async fn an_expired_session_is_told_and_blocks_no_one() {
     one.clone().close().await.unwrap();
     assert_eq!(first.lost().await, BarrierLost::ClientClosed(SessionEnd::Closed));
     assert_eq!(second.leave().await, Ok(()));
-    let closed = EnterError::Barrier(BarrierError::ClientClosed(SessionEnd::Closed));
+    let at = Place::new("double barrier", BARRIER, "enter");
+    let closed = EnterError::Barrier(BarrierError::ClientClosed { at, end: SessionEnd::Closed });
     assert_eq!(pair(&one).enter().await.map(drop), Err(closed));
     is_clean(&server, &other, &"lost").await;
 }

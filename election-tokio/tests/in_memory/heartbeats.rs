@@ -96,7 +96,7 @@ async fn a_leader_whose_heartbeats_are_refused_loses_the_lease() {
 }
 
 /// How long a leadership outlives its last proof, from the first to the last moment at which proofs
-/// can end. The README names these times.
+/// can end. docs/lease.md names these times.
 #[tokio::test(start_paused = true)]
 async fn a_leadership_outlives_the_end_of_proofs_for_a_known_time() {
     for (grade, shortest, longest) in [

@@ -73,6 +73,8 @@ mod queues;
 #[cfg(test)]
 mod raw;
 #[cfg(test)]
+mod recipe_errors;
+#[cfg(test)]
 mod refusals;
 #[cfg(test)]
 mod revocation;

@@ -179,11 +179,11 @@ async fn a_value_whose_reply_is_lost_is_replaced_once_or_told_to_be_unknown() {
     other.config::<String>(CONFIG).update(|_| "four".into()).await.unwrap();
     server.cut();
     let error = setting.await.unwrap().unwrap_err();
-    assert_eq!(error, ConfigError::Unknown);
+    assert!(matches!(error, ConfigError::Unknown { .. }), "{error}");
     assert!(error.may_have_happened());
     assert_eq!(config.get().await.unwrap().value().map(String::as_str), Some("four"));
     let unusable = config.set(Version::ANY, &"five".into()).await;
-    assert_eq!(unusable, Err(ConfigError::VersionUnusable));
+    assert!(matches!(unusable, Err(ConfigError::VersionUnusable { .. })), "{unusable:?}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -231,7 +231,8 @@ async fn a_persistent_name_is_registered_once_and_given_back_once() {
                 let taken = names.register_persistent("db", "there").await.map(drop);
                 assert!(matches!(taken, Err(RegisterError::NameTaken { .. })), "{taken:?}");
                 registration.unregister().await.unwrap();
-                assert_eq!(registration.unregister().await, Err(RegisterError::NotRegistered));
+                let again = registration.unregister().await;
+                assert!(matches!(again, Err(RegisterError::NotRegistered { .. })), "{again:?}");
             }
             Some(Err(error)) => panic!("{end:?}: {error}"),
             None => {}

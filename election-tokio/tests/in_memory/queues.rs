@@ -383,6 +383,6 @@ async fn a_wait_that_is_dropped_leaves_no_watch() {
     assert!(timeout(Duration::from_secs(1), queue.take()).await.is_err());
     is_at_rest(&server, &"dropped").await;
     client.clone().close().await.unwrap();
-    assert!(matches!(queue.take().await, Err(TakeError::ClientClosed(_))));
+    assert!(matches!(queue.take().await, Err(TakeError::ClientClosed { .. })));
     assert!(matches!(client.queue("x").take().await, Err(TakeError::InvalidPath { .. })));
 }

@@ -1,4 +1,4 @@
-//! Spans and events of `tracing`, as a subscriber sees them and the README has them.
+//! Spans and events of `tracing`, as a subscriber sees them and docs/telemetry.md has them.
 
 use core::fmt::{self, Write as _};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,7 +15,7 @@ use crate::server::{Server, wait};
 
 const DATA: &[u8] = b"data-of-the-znode";
 const CREDENTIAL: &[u8] = b"bob:password-of-bob";
-const README: &str = include_str!("../../README.md");
+const PAGE: &str = include_str!("../../../docs/telemetry.md");
 
 /// Lines such as `span zk_request operation=create2 path=/a in caller`, by what brought them.
 #[derive(Clone, Default)]
@@ -291,6 +291,6 @@ async fn no_field_holds_data_or_a_credential_and_every_target_is_documented() {
         }
         // Bytes are shown as numbers.
         assert!(!text.contains("100, 97, 116, 97"), "{text}");
-        assert!(README.contains(&format!("`{target}`")), "{target} {level}: {text}");
+        assert!(PAGE.contains(&format!("`{target}`")), "{target} {level}: {text}");
     }
 }

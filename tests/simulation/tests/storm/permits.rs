@@ -33,8 +33,8 @@ impl Life {
                     self.keep_permit(permit, &mut rng).await;
                 }
                 Ok(None) => self.laws.count(|tally| tally.waits_given_up += 1),
-                Err(LockError::ClientClosed(_)) => return,
-                Err(LockError::Failed(LockFailure::Rejected(THROTTLED))) => {}
+                Err(LockError::ClientClosed { .. }) => return,
+                Err(LockError::Failed { failure: LockFailure::Rejected(THROTTLED), .. }) => {}
                 Err(error) => return self.laws.broken(format!("{}: {error}", self.number)),
             }
             sleep(Duration::from_millis(rng.u64(0..600))).await;

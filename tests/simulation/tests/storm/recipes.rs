@@ -109,7 +109,7 @@ impl Life {
                 self.laws.with_recipes(|books| books.barrier.ended(began, end));
                 Outcome::Done
             }
-            Ok(Err(BarrierError::ClientClosed(_))) => Outcome::Closed,
+            Ok(Err(BarrierError::ClientClosed { .. })) => Outcome::Closed,
             Ok(Err(error)) => self.unexpected(&error),
         }
     }
@@ -175,7 +175,7 @@ impl Life {
                 });
                 Outcome::Nothing
             }
-            Err(TakeError::ClientClosed(_)) => Outcome::Closed,
+            Err(TakeError::ClientClosed { .. }) => Outcome::Closed,
             Err(error) => self.unexpected(&error),
         }
     }
@@ -262,7 +262,7 @@ impl Life {
                 });
                 Outcome::Done
             }
-            Ok(Err(CounterError::ClientClosed(_))) => Outcome::Closed,
+            Ok(Err(CounterError::ClientClosed { .. })) => Outcome::Closed,
             Ok(Err(error)) => self.unexpected(&error),
         }
     }
@@ -302,7 +302,7 @@ impl Life {
                         }
                     }
                 }
-                Some(Err(EnterError::Barrier(BarrierError::ClientClosed(_)))) => return,
+                Some(Err(EnterError::Barrier(BarrierError::ClientClosed { .. }))) => return,
                 Some(Err(error)) => return self.laws.broken(error.to_string()),
             }
             sleep(Duration::from_millis(rng.u64(0..200))).await;

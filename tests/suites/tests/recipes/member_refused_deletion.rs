@@ -31,7 +31,7 @@ async fn a_member_that_may_not_delete_when_it_leaves_is_gone_once_it_may(
     let membership = soon("it joins", first.group(GROUP).join_as("x", "1")).await??;
     node.permit(WITHOUT_DELETIONS).await?;
     let left = soon("it hears of the refusal", membership.leave()).await?;
-    assert!(matches!(left, Err(MembershipError::Failed(_))), "{left:?}");
+    assert!(matches!(left, Err(MembershipError::Failed { .. })), "{left:?}");
     node.wait_for_children(1).await?;
     node.permit(Permissions::ALL).await?;
     node.wait_for_children(0).await?;
@@ -76,7 +76,7 @@ async fn a_member_whose_write_is_in_doubt_when_it_leaves_is_gone_once_it_may(
     let (left, accepts) = tokio::join!(leaves, async { proxy.accept() });
     accepts?;
     let left = left?;
-    assert!(matches!(left, Err(MembershipError::Failed(_))), "{left:?}");
+    assert!(matches!(left, Err(MembershipError::Failed { .. })), "{left:?}");
     node.wait_for_children(1).await?;
     node.permit(Permissions::ALL).await?;
     node.wait_for_children(0).await

@@ -1,0 +1,146 @@
+//! Errors of recipes: each names recipe, path and step, and says each cause once. What users hold shows itself in
+//! one line.
+
+use core::error::Error;
+
+use election_tokio::Version;
+use election_tokio::acl::Acls;
+use election_tokio::barrier::BarrierError;
+use election_tokio::counter::CounterError;
+use election_tokio::election::ElectionNode;
+use election_tokio::group::{MembershipError, WhenTaken};
+use election_tokio::lock::LockError;
+use election_tokio::{CreateMode, ErrorCode};
+use zk_jute::OpCode;
+
+use crate::lies::Lie;
+use crate::server::Server;
+
+/// Expects that the error names all of these, and that none below it says again what it has said.
+fn names(error: &dyn Error, words: &[&str]) {
+    let text = error.to_string();
+    for word in words {
+        assert!(text.contains(word), "no {word:?}: {text}");
+    }
+    let mut above = vec![text];
+    let mut below = error.source();
+    while let Some(source) = below {
+        let text = source.to_string();
+        assert!(!above.iter().any(|above| above.contains(&text)), "twice: {text:?} in {above:?}");
+        above.push(text);
+        below = source.source();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_error_of_a_recipe_names_recipe_path_and_step() {
+    let server = Server::new();
+    let client = server.client().await;
+    client.create("/words", "many", CreateMode::Persistent).await.unwrap();
+
+    let counter = client.counter("/words").add(1).await.unwrap_err();
+    names(&counter, &["counter /words, add", "four bytes"]);
+    let CounterError::Failed { at, .. } = counter else { panic!("{counter}") };
+    assert_eq!((at.recipe(), at.path(), at.step()), ("counter", "/words", "add"));
+
+    let strict = client.lock("/none").node(ElectionNode::MustExist).lock().await.unwrap_err();
+    names(&strict, &["lock /none, acquire", "does not exist", "create it"]);
+    let one = core::num::NonZeroU32::MIN;
+    let strict = client.semaphore("/none", one).node(ElectionNode::MustExist);
+    let strict = strict.acquire().await.unwrap_err();
+    names(&strict, &["semaphore /none, acquire", "does not exist"]);
+    assert!(!strict.to_string().contains("lock"), "{strict}");
+
+    let missing = client.config::<String>("/none").set(Version::new(0), &"x".into()).await;
+    names(
+        &missing.unwrap_err(),
+        &["configuration /none", "there is no znode", "create_if_missing"],
+    );
+
+    let group = client.group("/group").when_taken(WhenTaken::GiveUp);
+    let _first = group.join_as("a", "1").await.unwrap();
+    let other = server.client().await;
+    let group = other.group("/group").when_taken(WhenTaken::GiveUp);
+    let taken = group.join_as("a", "2").await.unwrap_err();
+    names(&taken, &["group /group/a, join", "taken"]);
+    assert!(matches!(taken, MembershipError::NameTaken { .. }));
+    let names_of = other.names("/group").register("a", "2").await.unwrap_err();
+    names(&names_of, &["the name /group/a is taken"]);
+
+    let closed = server.client().await;
+    closed.clone().close().await.unwrap();
+    let lock = closed.lock("/lock").lock().await.unwrap_err();
+    names(&lock, &["lock /lock, acquire", "closed"]);
+    names(&closed.queue("/queue").take().await.unwrap_err(), &["queue /queue, take", "closed"]);
+    names(&closed.counter("/c").get().await.unwrap_err(), &["counter /c, get", "closed"]);
+}
+
+/// The code with its name, and what to do.
+#[tokio::test(start_paused = true)]
+async fn a_refusal_of_a_server_is_named_with_advice() {
+    let server = Server::new();
+    let client = server.client().await;
+    client.barrier("/gate").set().await.unwrap();
+    server.lie_about(OpCode::EXISTS, Lie::Code(ErrorCode::NO_AUTH));
+    let refused = client.barrier("/gate").wait().await.unwrap_err();
+    names(&refused, &["barrier /gate, wait", "NoAuth", "present an identity"]);
+    assert!(matches!(refused, BarrierError::Failed { .. }));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_invalid_is_named_once() {
+    let server = Server::new();
+    let client = server.client().await;
+    names(&client.lock("x").lock().await.unwrap_err(), &["lock", "\"x\""]);
+    names(&client.queue("x").take().await.unwrap_err(), &["queue", "\"x\""]);
+    names(&client.counter("x").get().await.unwrap_err(), &["counter", "\"x\""]);
+    names(&client.barrier("x").set().await.unwrap_err(), &["barrier", "\"x\""]);
+    names(&client.group("x").join("1").await.unwrap_err(), &["member", "\"x\""]);
+    names(&client.election("x").nominate().unwrap_err(), &["election", "\"x\""]);
+    names(&client.two_phase_commit("x").begin("", ["a"]).await.unwrap_err(), &["\"x\""]);
+    let nothing = Acls::new();
+    let lock = client.lock("/a").acls(nothing.clone()).lock().await.unwrap_err();
+    names(&lock, &["lock /a, acquire", "invalid access list"]);
+    assert!(matches!(lock, LockError::InvalidAcl { .. }));
+    let election = client.election("/a").acls(nothing.clone()).nominate().unwrap_err();
+    names(&election, &["election /a", "invalid access list"]);
+    let config = client.config::<String>("/a").acls(nothing.clone());
+    let config = config.create_if_missing(&"x".into()).await.unwrap_err();
+    names(&config, &["configuration /a", "invalid access list"]);
+    let read = client.get_data("x").await.unwrap_err();
+    names(&read, &["getData", "x"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_users_hold_shows_itself_in_one_line() {
+    let server = Server::new();
+    let client = server.client().await;
+    let session = client.session_id().unwrap();
+    let shown = format!("{client:?}");
+    assert!(shown.contains(&session.to_string()) && shown.contains("connected"), "{shown}");
+    assert_eq!(format!("{session:?}"), format!("SessionId({session})"));
+
+    let mut nomination = client.election("/leader").nominate().unwrap();
+    let leadership = nomination.elected().await.unwrap();
+    let guard = client.lock("/lock").lock().await.unwrap();
+    let permit = client.semaphore("/three", core::num::NonZeroU32::MIN).acquire().await.unwrap();
+    let member = client.group("/group").join_as("a", "1").await.unwrap();
+    client.queue("/queue").put("wash").await.unwrap();
+    let claimed = client.queue("/queue").claim().await.unwrap();
+    let token = |token: election_tokio::Token| format!("token: {token}");
+    let cases = [
+        (format!("{nomination:?}"), ["/leader", "Leading"].map(String::from)),
+        (format!("{leadership:?}"), ["/leader/_c_".into(), token(leadership.token())]),
+        (format!("{guard:?}"), ["/lock/_c_".into(), token(guard.token())]),
+        (format!("{permit:?}"), ["/three/leases/".into(), token(permit.token())]),
+        (format!("{member:?}"), ["/group/a", "Joined"].map(String::from)),
+        (format!("{claimed:?}"), ["Claimed", "queue-"].map(String::from)),
+    ];
+    for (shown, words) in cases {
+        assert!(shown.len() < 200 && !shown.contains('\n'), "{shown}");
+        assert!(words.iter().all(|word| shown.contains(word)), "{words:?}: {shown}");
+    }
+    assert!(format!("{leadership:?}").contains("is_valid: true"), "{leadership:?}");
+    client.close().await.unwrap();
+    assert!(format!("{leadership:?}").contains("lost: ClientClosed"), "{leadership:?}");
+}
