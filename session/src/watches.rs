@@ -1,6 +1,7 @@
 //! Watches of the callers and of the server, and setting them again after a reconnect
 //! (docs/protocol.md#watches).
 
+use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -42,13 +43,20 @@ pub(crate) enum Source {
 pub(crate) struct Watches<W> {
     table: Table<WatchState<W>>,
     by_path: BTreeMap<Arc<str>, AtPath>,
+    /// Mostly there are none, and a session at rest is to be small.
+    removals: Option<Box<Removals>>,
+    /// The path of the last event, if the event stood for a change of the list of children as well.
+    /// The server may report that change itself, as the next event.
+    derived: Option<Arc<str>>,
+}
+
+/// Watches that the server holds, and the session does not want.
+#[derive(Debug, Default)]
+struct Removals {
     /// Paths with watches that the server has to remove.
     unwanted: Vec<Arc<str>>,
     /// Paths with watches that the server has refused to remove, because it had too much to do.
     refused: Vec<Arc<str>>,
-    /// The path of the last event, if the event stood for a change of the list of children as well.
-    /// The server may report that change itself, as the next event.
-    derived: Option<Arc<str>>,
 }
 
 #[derive(Debug)]
@@ -61,7 +69,7 @@ enum WatchState<W> {
     Interrupted(W, Kind),
 }
 
-/// What ends the server's watch once the session has dropped it.
+/// The end of a server's watch that the session has dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Leftover {
     /// A request of the session's.
@@ -112,13 +120,7 @@ impl<W> WatchState<W> {
 
 impl<W: Clone> Watches<W> {
     pub(crate) const fn new() -> Self {
-        Self {
-            table: Table::new(),
-            by_path: BTreeMap::new(),
-            unwanted: Vec::new(),
-            refused: Vec::new(),
-            derived: None,
-        }
+        Self { table: Table::new(), by_path: BTreeMap::new(), removals: None, derived: None }
     }
 
     /// Notes a watch before its request is sent, and returns where its events will come from.
@@ -214,9 +216,11 @@ impl<W: Clone> Watches<W> {
 
     /// Takes a watch out, and asks for no removal on its path.
     fn remove_locally(&mut self, id: WatchId) {
-        let unwanted = self.unwanted.len();
+        let before = self.removals.as_ref().map_or(0, |removals| removals.unwanted.len());
         self.remove(id);
-        self.unwanted.truncate(unwanted);
+        if let Some(removals) = &mut self.removals {
+            removals.unwanted.truncate(before);
+        }
     }
 
     /// Takes a watch out, and forgets its path if it was the last one there.
@@ -233,32 +237,34 @@ impl<W: Clone> Watches<W> {
             && let Some((path, at)) = self.by_path.remove_entry(path)
             && at.held != ServerWatches::NOTHING
         {
-            self.unwanted.push(path);
+            self.removals.get_or_insert_default().unwanted.push(path);
         }
     }
 
     /// Returns a path on which the server has to remove all watches, because the session has none
     /// there.
     pub(crate) fn take_unwanted(&mut self) -> Option<Arc<str>> {
-        self.unwanted.pop()
+        self.removals.as_mut()?.unwanted.pop()
     }
 
     /// Notes that the server has not removed the watches at this path.
     pub(crate) fn removal_refused(&mut self, path: Arc<str>) {
-        self.refused.push(path);
+        self.removals.get_or_insert_default().refused.push(path);
     }
 
     /// Makes [`Watches::take_unwanted`] return the paths once more whose watches the server has refused to
     /// remove. A path that is watched anew waits until it is not.
     pub(crate) fn remove_again(&mut self) {
-        let Self { by_path, unwanted, refused, .. } = self;
-        unwanted.extend(refused.extract_if(.., |path| !by_path.contains_key(path)));
+        if let Some(removals) = &mut self.removals {
+            let Removals { unwanted, refused } = &mut **removals;
+            let is_unwatched = |path: &mut Arc<str>| !self.by_path.contains_key(path);
+            unwanted.extend(refused.extract_if(.., is_unwatched));
+        }
     }
 
     /// Notes that the connection is lost, and the server's watches with it.
     pub(crate) fn disconnected(&mut self) {
-        self.unwanted.clear();
-        self.refused.clear();
+        self.removals = None;
         self.derived = None;
         self.by_path.retain(|_, at| {
             at.held = ServerWatches::NOTHING;
@@ -300,8 +306,7 @@ impl<W: Clone> Watches<W> {
     /// Takes out all watches, because the session has ended.
     pub(crate) fn drain(&mut self) -> impl Iterator<Item = W> + use<W> {
         self.by_path.clear();
-        self.unwanted.clear();
-        self.refused.clear();
+        self.removals = None;
         self.table.drain().into_iter().filter_map(|watch| watch.state.watcher())
     }
 

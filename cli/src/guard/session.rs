@@ -18,7 +18,7 @@ use crate::failure::Failure;
 const LOOK: Duration = Duration::from_millis(1);
 const LOOKS: u32 = 1000;
 
-/// What it takes to close the session. It is in the memory of two processes, and nowhere else.
+/// A session that another process can close by it. It is in the memory of two processes, and nowhere else.
 #[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct HeldSession {
     ticket: String,

@@ -151,7 +151,8 @@ fn seeds_that_broke_a_law_hold() {
         assert!(outcome.violation.is_none(), "{:?}\n{command}", outcome.violation);
         elected_unheard += outcome.stats.operating.elected_unheard;
     }
-    assert_eq!(elected_unheard, 4, "one in each of four of the operated");
+    // With fewer requests of the client the fourth takes another course now, and holds without an excuse.
+    assert_eq!(elected_unheard, 3, "one in each of three of the operated");
 }
 
 /// No recipe ends for good because of lost connections alone, however many, and whatever is lost with

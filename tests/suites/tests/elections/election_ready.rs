@@ -100,8 +100,8 @@ async fn leaders_that_resign_in_turn_are_followed_at_once(server: ServerKind) ->
     Ok(())
 }
 
-/// A session of any age nominates in an empty election: the lease takes one commit. Within the time that
-/// the making of the session has proved, which is committed too, that commit is not waited for.
+/// A session of any age nominates in an empty election: the create of the candidate proves the lease, and no
+/// check follows it.
 async fn a_nominee_that_comes_late_leads_at_once(server: ServerKind) -> TestResult {
     let stalls = Stalls::watch(server)?;
     for age in [TIMEOUT / 2, TIMEOUT * 3 / 2] {
@@ -121,8 +121,8 @@ async fn a_nominee_that_comes_late_leads_at_once(server: ServerKind) -> TestResu
         println!("leads after {took:?}, {stalled:?} of it stalled, {commits} commits");
         assert!(leadership.is_valid());
         assert!(took < TIMEOUT / 12 + stalled, "{took:?}, {stalled:?}");
-        // After a long stall the leader's next heartbeats are due, too.
-        assert!(commits == 1 || commits > 1 && stalled > TIMEOUT / 12, "{commits}");
+        // After a long stall the leader's next heartbeats are due.
+        assert!(commits == 0 || stalled > TIMEOUT / 12, "{commits}");
     }
     Ok(())
 }

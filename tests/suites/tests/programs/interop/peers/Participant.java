@@ -20,6 +20,8 @@ import org.apache.curator.framework.recipes.shared.SharedCount;
 import org.apache.curator.framework.recipes.shared.VersionedValue;
 import org.apache.curator.framework.state.ConnectionState;
 import org.apache.curator.retry.RetryOneTime;
+import org.apache.zookeeper.CreateMode;
+import org.apache.zookeeper.KeeperException;
 import org.apache.zookeeper.ZooDefs;
 import org.apache.zookeeper.ZooKeeper;
 
@@ -145,6 +147,12 @@ public final class Participant {
 
     private String zookeeper() throws Exception {
       ZooKeeper session = client.getZookeeperClient().getZooKeeper();
+      // Two of ZooKeeper's takers that find no node both create it, and the second one fails.
+      try {
+        session.create(path(), new byte[0], ZooDefs.Ids.OPEN_ACL_UNSAFE, CreateMode.PERSISTENT);
+      } catch (KeeperException.NodeExistsException ignored) {
+        // Another client was first.
+      }
       org.apache.zookeeper.recipes.queue.DistributedQueue queue =
           new org.apache.zookeeper.recipes.queue.DistributedQueue(
               session, path(), ZooDefs.Ids.OPEN_ACL_UNSAFE);
