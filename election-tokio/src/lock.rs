@@ -78,7 +78,7 @@ impl Client {
     /// Returns a lock that one client holds at a time, in the format of Curator's
     /// `InterProcessReadWriteLock`, as `zkelect lock` by default. It excludes those of
     /// [`Client::read_lock`] and [`Client::write_lock`] at the same path. A lock that is shared with
-    /// Curator's `InterProcessMutex` needs [`Format::curator_lock`] ([`Lock::format`]).
+    /// Curator's `InterProcessMutex` needs [`Format::curator_lock`](crate::format::Format::curator_lock) ([`Lock::format`]).
     pub fn lock(&self, path: &str) -> Lock {
         Lock::new(self.clone(), path, LockOptions::write())
     }
