@@ -29,8 +29,6 @@ fn a_refusal_moves_heartbeats_to_another_znode() {
     let mut lab = Lab::new();
     lab.server.put("/e/there", "");
     let gone = lab.stand(Puppet::checking("gone"));
-    // Until then the lease rests on the handshake.
-    lab.pass(2000);
     let there = lab.stand(Puppet::checking("there"));
     let third = lab.stand(Puppet::checking("there-too"));
     lab.server.put("/e/there-too", "");

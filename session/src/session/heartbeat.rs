@@ -55,8 +55,11 @@ impl<R, W: Clone> Session<R, W> {
             (_, Upkeep::Idle | Upkeep::Ready) | (Upkeep::InForce { .. }, _) => false,
         };
         self.upkeep = next;
-        // What the caller's own writes have proved needs no heartbeat at once.
-        let needs = |at| !matches!(self.lease.outlook(now, at), LeaseOutlook::Secure { .. });
+        // What the caller's own writes have proved needs no heartbeat at once, where the next proof has begun.
+        let needs = |at| {
+            self.lease.next_heartbeat(now) <= now
+                || !matches!(self.lease.outlook(now, at), LeaseOutlook::Secure { .. })
+        };
         if let State::Live(live) = &mut self.state {
             live.heartbeat = match live.heartbeat {
                 Heartbeat::DueAt(at) if proves_more && needs(at) => Heartbeat::DueAt(now),

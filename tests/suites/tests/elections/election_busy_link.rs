@@ -101,7 +101,7 @@ async fn a_crowd_in_one_election_asks_for_few_lists(server: ServerKind) -> TestR
     let _alone = ALONE.lock().await;
     let arena = Arena::new(server, "crowd").await?;
     let proxy = Proxy::to(server.shared()?.addr())?;
-    let client = arena.client_by(&proxy).await?;
+    let client = connect(&arena.servers_by(&proxy), LONG).await?;
     let mut nomination = client.election(OTHER).nominate()?;
     let leadership = leads(&mut nomination).await?;
     leading(&leadership, async {
