@@ -23,8 +23,8 @@ use crate::setting::LONGEST;
 
 /// Longer than anything may take that a client waits for: a connection counts as dead after two
 /// thirds of the session timeout, and a member that is cut off from its ensemble drops its clients
-/// after two seconds.
-pub(crate) const LONG: Duration = LONGEST.saturating_mul(2);
+/// after two seconds. The next connection may meet the same, so twice that, and the rest for an election.
+pub(crate) const LONG: Duration = LONGEST.saturating_mul(3);
 
 /// Waits for work, and reports and gives up work that never ends.
 pub(crate) async fn in_time<T>(

@@ -161,7 +161,8 @@ impl Storm {
         }
         let (held, used) = (self.laws.times_held(), self.laws.times_used());
         let permitted = self.laws.times_permitted();
-        sleep(LONGEST * 3 / 2).await;
+        // What a process does next is drawn: now and then it does not come to one thing for a while.
+        sleep(LONGEST * 4).await;
         self.all_have_held_since(&held);
         let later = self.laws.times_used();
         let mut idle = (0..PROCESSES).filter(|process| later.get(process) == used.get(process));
