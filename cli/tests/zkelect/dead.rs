@@ -77,6 +77,8 @@ fn the_session_stays_where_command_may_become_another_user() {
     first.signal(Signal::KILL);
     wait_for_end(&command);
     wait_for_end(&guard);
+    // The guard has ended, so it closes nothing any more.
+    assert!(!first.said().contains("is closed"), "{}", first.said());
     assert_eq!(second.count("elected"), 0, "{}", first.said());
 }
 
