@@ -30,6 +30,7 @@ mod queue;
 #[cfg(target_os = "linux")]
 mod queue_claim;
 mod queue_format;
+mod revoke;
 mod run;
 mod semaphore;
 mod server;
@@ -38,6 +39,7 @@ mod step_down;
 #[cfg(target_os = "linux")]
 #[cfg(test)]
 mod tests;
+mod time;
 mod tls;
 mod values;
 mod verify;
@@ -79,11 +81,13 @@ pub(crate) use queue::{
 #[cfg(target_os = "linux")]
 pub(crate) use queue_claim::QueueClaimArgs;
 pub(crate) use queue_format::QueueFormatName;
+pub(crate) use revoke::{AfterTime, RevokeArgs};
 pub(crate) use run::RunArgs;
 pub(crate) use semaphore::SemaphoreArgs;
 pub(crate) use server::ServerArgs;
 pub(crate) use servers::ServersArgs;
 pub(crate) use step_down::StepDownArgs;
+pub(crate) use time::Time;
 pub(crate) use tls::TlsArgs;
 pub(crate) use values::{EventsTo, ListenAddress, ReadyFd, Servers, SessionTimeout, TickTime};
 pub(crate) use verify::VerifyArgs;
@@ -144,6 +148,7 @@ pub(crate) enum Subcommand {
     StepDown(StepDownArgs),
     HandOver(HandOverArgs),
     Evict(EvictArgs),
+    Revoke(RevokeArgs),
     End(EndArgs),
     Reopen(ReopenArgs),
     Delete(DeleteArgs),

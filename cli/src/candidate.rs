@@ -1,15 +1,16 @@
-//! Candidates of an election, for output.
+//! Candidates of an election and contenders for a lock, for output.
 
 pub(crate) mod lookup;
 
 use election_tokio::election::{Candidate, ObservedLeader};
+use election_tokio::lock::Contender;
 use election_tokio::{SessionId, Token};
 use serde::Serialize;
 
 use crate::cells::cut;
 use crate::data::Data;
 
-/// A candidate, with the fields that `zkelect list --json` has for it.
+/// A candidate or a contender, with the fields that `zkelect list --json` has for it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Shown {
     /// The candidate's data if it can be shown: by convention its name.
@@ -76,6 +77,13 @@ pub(crate) const HEADER: [&str; 4] = ["ID", "ZNODE", "SESSION", "TOKEN"];
 impl From<&Candidate> for Shown {
     fn from(candidate: &Candidate) -> Self {
         let Candidate { name, session, token, data, .. } = candidate;
+        Self::new(name, *session, *token, data)
+    }
+}
+
+impl From<&Contender> for Shown {
+    fn from(contender: &Contender) -> Self {
+        let Contender { name, session, token, data, .. } = contender;
         Self::new(name, *session, *token, data)
     }
 }

@@ -5,13 +5,14 @@ use election_tokio::lock::Removal;
 use election_tokio::{Client, Token};
 use serde::Serialize;
 
-use crate::args::EvictArgs;
+use crate::args::{EvictArgs, Kind};
 use crate::candidate::Shown;
 use crate::candidate::lookup::{self, Meant};
 use crate::console;
 use crate::errand::{errand, within, within_or_in_doubt};
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::list::recognised;
 
 /// The outcome, for JSON.
 #[derive(Serialize)]
@@ -30,6 +31,7 @@ pub(crate) async fn evict(args: EvictArgs) -> Result<Exit, Failure> {
         let Some(candidate) = within(bound, meant(client, &election, &args)).await? else {
             let what = if args.id.is_some() || args.token.is_some() { "such " } else { "" };
             console::note(format_args!("no {what}candidate stands at {node}"));
+            point_to_lock(client, node).await;
             return told(&args, "none", None, Exit::Busy(1));
         };
         let token = Token::new(candidate.token());
@@ -60,6 +62,17 @@ fn told(
         console::print_json(&Told { outcome, candidate })?;
     }
     Ok(exit)
+}
+
+/// Names the command for locks if the node is that of a lock.
+async fn point_to_lock(client: &Client, node: &str) {
+    let Ok(children) = client.get_children(node).await else { return };
+    let names: Vec<String> = children.iter().map(str::to_owned).collect();
+    if recognised(&names).is_some_and(|format| format.kind() == Kind::Lock) {
+        console::note(format_args!(
+            "a lock is at {node}: `zkelect revoke` asks its holders, and with --break removes them"
+        ));
+    }
 }
 
 /// Finds the candidate that the arguments name.

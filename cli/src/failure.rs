@@ -17,7 +17,7 @@ use election_tokio::election::{
     VerifyError,
 };
 use election_tokio::group::{MemberFailure, MembershipError};
-use election_tokio::lock::{LockError, LockFailure};
+use election_tokio::lock::{LockError, LockFailure, RevokeError};
 use election_tokio::queue::{ItemName, PutError, TakeError, TakerFailure};
 use election_tokio::session::SessionEnd;
 use election_tokio::{ConnectError, Error, ErrorCode, ErrorKind};
@@ -46,6 +46,8 @@ pub(crate) enum Failure {
     Lock(#[from] LockError),
     #[error("{error}")]
     OtherFormat { error: LockError, found: Option<FormatName> },
+    #[error("{0}")]
+    Revoke(#[from] RevokeError),
     #[error("a lock in the format {0} cannot be shared")]
     NotShared(LockFormat),
     #[error("{0}")]
@@ -156,7 +158,11 @@ impl Failure {
             | Self::NotShared(_)
             | Self::Settings(_)
             | Self::TerminalInput => Exit::Usage,
-            Self::Put(PutError::Request(error)) | Self::Operation(error) => of_operation(error),
+            Self::Put(PutError::Request(error))
+            | Self::Revoke(RevokeError::Request(error))
+            | Self::Operation(error) => of_operation(error),
+            Self::Revoke(RevokeError::Format(_)) => Exit::Usage,
+            Self::Revoke(_) => Exit::InDoubt,
             Self::NoChroot(_) | Self::OtherItems { .. } | Self::RoundUnderWay(_) | Self::Put(_) => {
                 Exit::WrongSetUp
             }

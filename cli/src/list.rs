@@ -8,16 +8,18 @@ mod lookup;
 mod queue;
 mod row;
 mod table;
+mod vacancy;
 
 use election_tokio::election::ElectionError;
 
-use crate::args::{ListArgs, Reading};
+use crate::args::ListArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::{connection, console};
-use contest::show;
+use contest::{Listed, show};
 pub(crate) use kind::recognised;
 use lookup::Lookup;
+use vacancy::Vacancy;
 
 /// Prints the contenders in their order.
 pub(crate) async fn list(args: ListArgs) -> Result<Exit, Failure> {
@@ -27,17 +29,9 @@ pub(crate) async fn list(args: ListArgs) -> Result<Exit, Failure> {
     let builder = args.servers.client()?;
     let client = connection::connect(builder, &args.servers.servers, timeout).await?;
     let lookup = Lookup { client: &client, path, timeout };
-    let shown = show(&lookup, args.reading(), args.json).await?;
-    if shown == 0 {
-        match args.reading() {
-            Reading::Election => console::note(format_args!("no candidate stands at {path}")),
-            Reading::Recognised if lookup.stat("").await?.is_some() => console::note(format_args!(
-                "no contender and no item is at {path}, which exists: a barrier there is set"
-            )),
-            Reading::As(_) | Reading::Recognised => {
-                console::note(format_args!("no contender is at {path}"));
-            }
-        }
+    if let Listed::Nothing(kind) = show(&lookup, args.reading(), args.json).await? {
+        let vacancy = Vacancy::of(&lookup, args.reading(), kind).await?;
+        console::note(vacancy.sentence(path, args.reading()));
     }
     // The session holds nothing, so it may time out.
     let _ = tokio::time::timeout(timeout, client.close()).await;

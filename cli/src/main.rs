@@ -49,6 +49,7 @@ mod outlet;
 mod packaging;
 mod queue;
 #[cfg(target_os = "linux")]
+mod revoke;
 mod run;
 #[cfg(target_os = "linux")]
 mod secrets;
@@ -130,6 +131,7 @@ fn subcommand(cli: Cli) -> Result<Exit, failure::Failure> {
         Subcommand::StepDown(args) => on_runtime(step_down::step_down(args)),
         Subcommand::HandOver(args) => on_runtime(hand_over::hand_over(args)),
         Subcommand::Evict(args) => on_runtime(evict::evict(args)),
+        Subcommand::Revoke(args) => on_runtime(revoke::revoke(args)),
         Subcommand::End(args) => on_runtime(ending::end(args)),
         Subcommand::Reopen(args) => on_runtime(ending::reopen(args)),
         Subcommand::Delete(args) => on_runtime(ending::delete(args)),

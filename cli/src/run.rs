@@ -39,7 +39,7 @@ pub(crate) async fn run(args: RunArgs) -> Result<Exit, Failure> {
     }
     let subject = Subject::Election(path.clone());
     let recorder = Recorder::open(args.command.events.as_ref(), subject, &id)?;
-    let wait = args.wait.map(Into::into);
+    let wait = args.wait.map(|wait| *wait);
     let http = args.http.map(|ListenAddress(address)| Bound::to(address)).transpose()?;
     let session_timeout = args.command.session_timeout;
     let mut contender = Contender::new(args.client()?, &args.servers, session_timeout, wait)?;

@@ -3,7 +3,7 @@
 use clap::Args;
 
 use super::exit_codes::EXIT_CODES;
-use super::{NodeArgs, ServersArgs};
+use super::{NodeArgs, ServersArgs, Time};
 
 const BARRIER_HELP: &str = "\
 Examples:
@@ -79,5 +79,5 @@ pub(crate) struct BarrierWaitArgs {
     /// Give up, with code 1, when the barrier is still set after this time; with code 69 when no
     /// server was in reach. 0s asks whether it is set, and waits for a server, no longer than 10s.
     #[arg(short, long, value_name = "TIME")]
-    pub(crate) wait: Option<humantime::Duration>,
+    pub(crate) wait: Option<Time>,
 }

@@ -5,7 +5,7 @@ use core::num::NonZeroU32;
 use clap::Args;
 
 use super::exit_codes::EXIT_CODES;
-use super::{AclArgs, CommandArgs, ServersArgs, Terms, WhenBusy};
+use super::{AclArgs, CommandArgs, ServersArgs, Terms, Time, WhenBusy};
 
 const ENTER_HELP: &str = "\
 Examples:
@@ -48,7 +48,7 @@ pub(crate) struct BarrierEnterArgs {
     /// Give up, with code 1, when not enough participants have entered within this time; with code
     /// 69 when no server was in reach. It does not bound the wait for the others to leave.
     #[arg(short, long, value_name = "TIME")]
-    wait: Option<humantime::Duration>,
+    wait: Option<Time>,
     /// The exit code, in place of 1, when not enough participants have entered in time.
     #[arg(short = 'E', long, value_name = "CODE", default_value_t = 1)]
     conflict_exit_code: u8,

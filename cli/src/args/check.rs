@@ -3,7 +3,7 @@
 use clap::Args;
 
 use super::exit_codes::EXIT_CODES;
-use super::{ElectionFormat, ServersArgs, SessionTimeout};
+use super::{ElectionFormat, ServersArgs, SessionTimeout, Time};
 
 const CHECK_HELP: &str = "\
 Examples:
@@ -48,7 +48,7 @@ pub(crate) struct CheckArgs {
     pub(crate) session_timeout: SessionTimeout,
     /// How long each step may take.
     #[arg(long, value_name = "TIME", default_value = "5s")]
-    pub(crate) timeout: humantime::Duration,
+    pub(crate) timeout: Time,
     /// The port of the servers' `AdminServer` (`admin.serverPort`, 8080 by default), to ask whether they force to
     /// their disks what they acknowledge (`forceSync`). Not asked without this.
     #[arg(long, value_name = "PORT")]

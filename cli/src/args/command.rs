@@ -5,7 +5,7 @@ use std::ffi::OsString;
 
 use clap::{Args, ValueEnum};
 
-use super::{EventsTo, SessionTimeout};
+use super::{EventsTo, SessionTimeout, Time};
 #[cfg(target_os = "linux")]
 use crate::supervision::{Input, Privileges, Task, WhileSuspended};
 
@@ -22,7 +22,7 @@ pub(crate) struct CommandArgs {
     pub(crate) session_timeout: SessionTimeout,
     /// How long COMMAND may take to end after SIGTERM, within the lease deadline.
     #[arg(long, value_name = "TIME", default_value = "5s")]
-    pub(crate) grace: humantime::Duration,
+    pub(crate) grace: Time,
     /// The policy for COMMAND when the connection is lost: the session may go on when it is back.
     #[arg(long, value_name = "POLICY", value_enum, default_value_t = SuspensionPolicy::Stop)]
     pub(crate) while_suspended: SuspensionPolicy,

@@ -4,7 +4,7 @@ use clap::Args;
 
 use super::exit_codes::EXIT_CODES;
 use super::servers::SERVERS_HELP;
-use super::{Servers, SessionTimeout, TlsArgs};
+use super::{Servers, SessionTimeout, Time, TlsArgs};
 
 const DEMO_HELP: &str = "\
 Examples:
@@ -37,5 +37,5 @@ pub(crate) struct DemoArgs {
     pub(crate) session_timeout: SessionTimeout,
     /// How long to show the table before the next leader ends.
     #[arg(long, value_name = "TIME", default_value = "700ms")]
-    pub(crate) pause: humantime::Duration,
+    pub(crate) pause: Time,
 }

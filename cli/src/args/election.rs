@@ -4,7 +4,7 @@ use clap::Args;
 use election_tokio::Client;
 use election_tokio::election::{Election, ElectionError};
 
-use super::{ElectionFormat, ServersArgs};
+use super::{ElectionFormat, ServersArgs, Time};
 use crate::connection;
 use crate::errand::Reach;
 
@@ -39,7 +39,7 @@ pub(crate) struct ElectionArgs {
     pub(crate) one: OneElectionArgs,
     /// How long to try to reach a server, and then to wait for its answers.
     #[arg(long, value_name = "TIME", default_value = "10s")]
-    pub(crate) timeout: humantime::Duration,
+    pub(crate) timeout: Time,
 }
 
 impl From<&ElectionArgs> for Reach {

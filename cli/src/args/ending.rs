@@ -2,8 +2,8 @@
 
 use clap::Args;
 
-use super::ElectionArgs;
 use super::exit_codes::EXIT_CODES;
+use super::{ElectionArgs, Time};
 
 const END_HELP: &str = "\
 Examples:
@@ -63,7 +63,7 @@ pub(crate) struct DeleteArgs {
     /// Delete the election node once no candidate has come for this time. Candidates that are about
     /// to stand hear of the end until then.
     #[arg(long, value_name = "TIME", default_value = "1s")]
-    pub(crate) quiet: humantime::Duration,
+    pub(crate) quiet: Time,
     /// Print a JSON object: `outcome`, and the number of `candidates` that were removed.
     #[arg(long)]
     pub(crate) json: bool,

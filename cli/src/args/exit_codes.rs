@@ -20,7 +20,8 @@ Exit codes of `run`, `lock`, `semaphore`, `barrier enter` and `queue claim`:
 
 Exit codes of the others, but for `server`: 0, those above, and
     1  `verify`: it does not lead; `step-down`: it leads still, or there is no leader; `evict`: no such
-       candidate; `hand-over`: the candidate does not lead; `check`: something failed
+       candidate; `hand-over`: the candidate does not lead; `revoke`: one is still there, or there is none;
+       `check`: something failed
     1  `barrier wait`: set still; `queue take`, `peek`: no item; `counter set --if`: another number;
        `members join`: the name is taken
    69  no server granted a session, or answered, in time

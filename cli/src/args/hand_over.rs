@@ -4,7 +4,7 @@ use clap::Args;
 use election_tokio::Token;
 
 use super::exit_codes::EXIT_CODES;
-use super::{AskerArgs, ElectionArgs};
+use super::{AskerArgs, ElectionArgs, Time};
 
 const HAND_OVER_HELP: &str = "\
 Examples:
@@ -42,7 +42,7 @@ pub(crate) struct HandOverArgs {
     pub(crate) token: Option<Token>,
     /// The time that the others get to make way, and the bound on waiting for it.
     #[arg(long, value_name = "TIME", default_value = "2m")]
-    pub(crate) within: humantime::Duration,
+    pub(crate) within: Time,
     #[command(flatten)]
     pub(crate) asker: AskerArgs,
     /// Print a JSON object: `outcome`, the `candidate`, and if it does not lead then, up to ten

@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use clap::Args;
 
-use super::QueueFormatName;
+use super::{QueueFormatName, Time};
 
 /// How to read a queue.
 #[derive(Debug, Args)]
@@ -21,7 +21,7 @@ pub(crate) struct ForItemArgs {
     /// too. Without it, end with code 1 if there is none.
     #[arg(short, long, value_name = "TIME", require_equals = true, num_args = 0..=1)]
     #[expect(clippy::option_option, reason = "clap's form of an option whose value is optional")]
-    wait: Option<Option<humantime::Duration>>,
+    wait: Option<Option<Time>>,
 }
 
 /// The reaction to an empty queue.

@@ -3,7 +3,7 @@
 use clap::Args;
 
 use super::exit_codes::EXIT_CODES;
-use super::{FormatName, ServersArgs};
+use super::{FormatName, ServersArgs, Time};
 
 const LIST_HELP: &str = "\
 Examples:
@@ -45,7 +45,7 @@ pub(crate) struct ListArgs {
     pub(crate) json: bool,
     /// How long to try to reach a server, and then to wait for its answers.
     #[arg(long, value_name = "TIME", default_value = "10s")]
-    pub(crate) timeout: humantime::Duration,
+    pub(crate) timeout: Time,
 }
 
 /// How to read the znodes at a path.

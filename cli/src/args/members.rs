@@ -7,7 +7,7 @@ use election_tokio::group::WhenTaken;
 
 use super::exit_codes::EXIT_CODES;
 use super::group_format::GroupFormatName;
-use super::{NodeArgs, ServersArgs, SessionTimeout};
+use super::{NodeArgs, ServersArgs, SessionTimeout, Time};
 
 const MEMBERS_HELP: &str = "\
 Examples:
@@ -71,7 +71,7 @@ pub(crate) struct MembersJoinArgs {
     /// taken, and wait for a server without an end; with 0s, for a server no longer than
     /// --session-timeout.
     #[arg(short, long, value_name = "TIME")]
-    wait: Option<humantime::Duration>,
+    wait: Option<Time>,
     /// How long after its connection was cut it stops being a member. The server may change it.
     #[arg(long, value_name = "TIME", default_value = "10s")]
     pub(crate) session_timeout: SessionTimeout,

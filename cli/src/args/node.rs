@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::ServersArgs;
+use super::{ServersArgs, Time};
 
 #[derive(Debug, Args)]
 pub(crate) struct NodeArgs {
@@ -13,5 +13,5 @@ pub(crate) struct NodeArgs {
     pub(crate) path: String,
     /// How long to try to reach a server, and then to wait for its answers.
     #[arg(long, value_name = "TIME", default_value = "10s")]
-    pub(crate) timeout: humantime::Duration,
+    pub(crate) timeout: Time,
 }

@@ -4,14 +4,14 @@ use core::time::Duration;
 
 use clap::Args;
 
-use super::CommandArgs;
+use super::{CommandArgs, Time};
 
 /// How long to wait, and the exit code if the wait was in vain.
 #[derive(Debug, Args)]
 pub(crate) struct PatienceArgs {
     /// Give up, with code 1, when not held within this time; with code 69 when no server was in reach.
     #[arg(short, long, value_name = "TIME", conflicts_with = "try")]
-    pub(crate) wait: Option<humantime::Duration>,
+    pub(crate) wait: Option<Time>,
     /// Give up at once, with code 1, if others are in the way. It waits for a server, no longer than
     /// --session-timeout.
     #[arg(long)]

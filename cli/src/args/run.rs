@@ -6,7 +6,9 @@ use election_tokio::session::OnExpiry;
 use election_tokio::{Client, ClientBuilder};
 
 use super::exit_codes::EXIT_CODES;
-use super::{AclArgs, CommandArgs, ElectionFormat, LeaseArgs, ListenAddress, ReadyFd, ServersArgs};
+use super::{
+    AclArgs, CommandArgs, ElectionFormat, LeaseArgs, ListenAddress, ReadyFd, ServersArgs, Time,
+};
 use crate::failure::Failure;
 #[cfg(target_os = "linux")]
 use crate::run::OnStepDownRequest;
@@ -62,11 +64,11 @@ pub(crate) struct RunArgs {
     /// COMMAND has ended: for systems that COMMAND writes to and that cannot refuse a smaller
     /// token. Say the same on all machines.
     #[arg(long, value_name = "TIME", default_value = "0s")]
-    pub(crate) lock_delay: humantime::Duration,
+    pub(crate) lock_delay: Time,
     /// Look so often, more or less, for events that a server may have kept back, and for requests to let another
     /// candidate lead [default: ten session timeouts, a minute at most].
     #[arg(long, value_name = "TIME")]
-    look_interval: Option<humantime::Duration>,
+    look_interval: Option<Time>,
     /// End, with code 75, when the session expires, instead of standing again in a new one.
     #[arg(long, value_name = "POLICY", value_enum, default_value_t = ExpiryPolicy::StandAgain)]
     pub(crate) on_expiry: ExpiryPolicy,
@@ -86,7 +88,7 @@ pub(crate) struct RunArgs {
     /// End, with code 69, when not elected within this time. The time begins anew when COMMAND was
     /// stopped because leadership was in doubt.
     #[arg(long, value_name = "TIME")]
-    pub(crate) wait: Option<humantime::Duration>,
+    pub(crate) wait: Option<Time>,
     /// Let COMMAND read zkelect's standard input, a file or a pipe. Only with --once: a second run
     /// of COMMAND would find what the first one has left.
     #[arg(long, requires = "once")]

@@ -3,7 +3,7 @@
 use clap::Args;
 
 use super::exit_codes::EXIT_CODES;
-use super::{AskerArgs, ElectionArgs};
+use super::{AskerArgs, ElectionArgs, Time};
 
 const STEP_DOWN_HELP: &str = "\
 Examples:
@@ -25,7 +25,7 @@ pub(crate) struct StepDownArgs {
     pub(crate) election: ElectionArgs,
     /// The time that the leader gets to step down, and the bound on waiting for it.
     #[arg(long, value_name = "TIME", default_value = "30s")]
-    pub(crate) within: humantime::Duration,
+    pub(crate) within: Time,
     #[command(flatten)]
     pub(crate) asker: AskerArgs,
     /// Print a JSON object: `outcome`, `asked` with the leader that was asked, and `leader` with

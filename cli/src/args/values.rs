@@ -9,6 +9,8 @@ use std::path::PathBuf;
 use election_tokio::source::ConnectString;
 use serde::{Deserialize, Serialize};
 
+use super::time::{Time, TimeError};
+
 /// A connect string that parses.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Servers {
@@ -59,7 +61,7 @@ pub(crate) struct SessionTimeout(pub(crate) Duration);
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SessionTimeoutError {
     #[error("{0}")]
-    Duration(#[from] humantime::DurationError),
+    Time(#[from] TimeError),
     #[error("a session timeout has to be 1ms at least and 24 days at most")]
     OutOfRange,
 }
@@ -72,7 +74,7 @@ impl FromStr for SessionTimeout {
     type Err = SessionTimeoutError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let timeout = humantime::parse_duration(text)?;
+        let timeout = *text.parse::<Time>()?;
         if timeout < Duration::from_millis(1) || timeout > Self::MOST {
             return Err(SessionTimeoutError::OutOfRange);
         }
@@ -114,7 +116,7 @@ pub(crate) struct TickTime(pub(crate) Duration);
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum TickTimeError {
     #[error("{0}")]
-    Duration(#[from] humantime::DurationError),
+    Time(#[from] TimeError),
     #[error(
         "a tick has to be 10ms at least and 1h at most, since sessions time out after 2 to 20 of \
          them; for sessions that expire quickly take 100ms"
@@ -128,7 +130,7 @@ impl FromStr for TickTime {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         const LEAST: Duration = Duration::from_millis(10);
         const MOST: Duration = Duration::from_secs(60 * 60);
-        let tick_time = humantime::parse_duration(text)?;
+        let tick_time = *text.parse::<Time>()?;
         if tick_time < LEAST || tick_time > MOST {
             return Err(TickTimeError::OutOfRange);
         }
@@ -204,7 +206,7 @@ mod tests {
             let expected = ms.map(|ms| TickTime(Duration::from_millis(ms)));
             assert_eq!(text.parse().ok(), expected, "{text}");
         }
-        assert!(matches!("2".parse::<TickTime>(), Err(TickTimeError::Duration(_))));
+        assert!(matches!("2x".parse::<TickTime>(), Err(TickTimeError::Time(_))));
     }
 
     #[test]

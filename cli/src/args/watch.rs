@@ -2,8 +2,8 @@
 
 use clap::Args;
 
-use super::OneElectionArgs;
 use super::exit_codes::EXIT_CODES;
+use super::{OneElectionArgs, Time};
 
 const WATCH_HELP: &str = "\
 Examples:
@@ -37,5 +37,5 @@ pub(crate) struct WatchArgs {
     /// change of the leader at once, and a change costs nothing until it happens. 0s: count only
     /// when the leader changes.
     #[arg(long, value_name = "TIME", default_value = "5s")]
-    pub(crate) interval: humantime::Duration,
+    pub(crate) interval: Time,
 }

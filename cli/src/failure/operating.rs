@@ -14,6 +14,8 @@ pub(crate) enum OperatingFailure {
     Verify(#[from] VerifyError),
     #[error("{who} leads still after {}", humantime::format_duration(*within))]
     StillLeads { who: String, within: Duration },
+    #[error("{contender} is still at {path} after {}", humantime::format_duration(*within))]
+    StillThere { contender: String, path: String, within: Duration },
     #[error(
         "several candidates are called {id}, such as those with the tokens {} and {}",
         tokens[0],
@@ -39,9 +41,10 @@ impl OperatingFailure {
                 Exit::WrongSetUp
             }
             Self::Verify(VerifyError::ClientClosed) => Exit::Internal,
-            Self::StillLeads { .. } | Self::CandidateGone { .. } | Self::NotHandedOver { .. } => {
-                Exit::Busy(1)
-            }
+            Self::StillLeads { .. }
+            | Self::StillThere { .. }
+            | Self::CandidateGone { .. }
+            | Self::NotHandedOver { .. } => Exit::Busy(1),
             Self::Verify(_)
             | Self::Ambiguous { .. }
             | Self::End(EndError::ForeignFormat)
@@ -72,6 +75,10 @@ impl OperatingFailure {
             Self::StillLeads { .. } => {
                 "it may still do it; wait longer with --within, end its process, or remove its candidate by \
                  `zkelect evict`, which does not ask"
+            }
+            Self::StillThere { .. } => {
+                "it may not heed requests (`zkelect lock` does with --revocable), or its work has not ended yet: \
+                 wait longer with --within, end its process, or remove its znode with --break, which does not ask"
             }
             Self::CandidateGone { .. } => {
                 "the leader leads on (`zkelect list` shows which, and which others stand): name another candidate, \

@@ -6,7 +6,7 @@ use election_tokio::lock::Access;
 
 use super::gathering;
 use super::items;
-use super::kind::{LEASES, LOCKS, recognised};
+use super::kind::{LEASES, LOCKS};
 use super::lookup::Lookup;
 use super::queue::{Contender, Queue};
 use super::row::{Behind, Role, Row, blocks};
@@ -45,27 +45,47 @@ impl Children {
     }
 }
 
-/// Shows the znodes, and returns how many there were. It keeps one znode's data at a time, because
-/// other clients decide how much they write.
+/// What was listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Listed {
+    Rows,
+    /// Nothing. The kind of contest if the names or the arguments give one.
+    Nothing(Option<Kind>),
+}
+
+impl Listed {
+    fn of(rows: usize, kind: Option<Kind>) -> Self {
+        if rows == 0 { Self::Nothing(kind) } else { Self::Rows }
+    }
+}
+
+/// Shows the znodes. It keeps one znode's data at a time, because other clients decide how much they write.
 pub(super) async fn show(
     lookup: &Lookup<'_>,
     reading: Reading,
     json: bool,
-) -> Result<usize, Failure> {
+) -> Result<Listed, Failure> {
     let names = lookup.names("").await?;
     if reading == Reading::Recognised {
         if let Some(format) = QueueFormatName::recognised(&names) {
-            return items::show(lookup, names, format, json).await;
+            let rows = items::show(lookup, names, format, json).await?;
+            return Ok(Listed::of(rows, None));
         }
         if gathering::is_gathering(&names) {
-            return gathering::show(lookup, names, json).await;
+            return Ok(Listed::of(gathering::show(lookup, names, json).await?, None));
         }
     }
     let format = match reading {
-        Reading::Election => FormatName::CuratorLatch,
-        Reading::As(format) => format,
-        // Without znodes, any format will do.
-        Reading::Recognised => recognised(&names).unwrap_or(FormatName::CuratorLatch),
+        Reading::Election => Some(FormatName::CuratorLatch),
+        Reading::As(format) => Some(format),
+        Reading::Recognised => lookup.recognised(&names).await?,
+    };
+    let Some(format) = format else {
+        // A table without a title and a line says nothing; scripts want their array.
+        if json {
+            Listing::new(json, None, ELECTION).end()?;
+        }
+        return Ok(Listed::Nothing(None));
     };
     let columns = match format.kind() {
         Kind::Election => ELECTION,
@@ -75,10 +95,11 @@ pub(super) async fn show(
     let title = format!("{}, in the format {format}", format.kind());
     let title = (reading != Reading::Election).then_some(title);
     let listing = Listing::new(json, title, columns);
-    match format.kind() {
-        Kind::Election | Kind::Lock => show_queue(lookup, names, format, listing).await,
-        Kind::Semaphore => show_semaphore(lookup, listing).await,
-    }
+    let rows = match format.kind() {
+        Kind::Election | Kind::Lock => show_queue(lookup, names, format, listing).await?,
+        Kind::Semaphore => show_semaphore(lookup, listing).await?,
+    };
+    Ok(Listed::of(rows, Some(format.kind())))
 }
 
 /// Shows an election, or a lock.

@@ -15,8 +15,8 @@ pub(super) const LEASES: &str = "leases";
 /// be of.
 pub(crate) fn recognised(names: &[String]) -> Option<FormatName> {
     recognised_by_number(names).or_else(|| {
-        let is_semaphore = names.iter().any(|name| name == LOCKS || name == LEASES);
-        is_semaphore.then_some(FormatName::CuratorSemaphore)
+        let is_semaphore = names.iter().all(|name| name == LOCKS || name == LEASES);
+        (is_semaphore && !names.is_empty()).then_some(FormatName::CuratorSemaphore)
     })
 }
 
@@ -124,6 +124,7 @@ mod tests {
     fn a_semaphore_is_recognised_by_what_its_znodes_are_below() {
         assert_eq!(of(&["leases", "locks"]), Some(FormatName::CuratorSemaphore));
         assert_eq!(of(&["locks"]), Some(FormatName::CuratorSemaphore));
+        assert_eq!(of(&["leader", "locks"]), None);
         let lock = format!("_c_{UUID}-lock-0000000001");
         assert_eq!(of(&["locks", &lock]), Some(FormatName::CuratorLock));
     }

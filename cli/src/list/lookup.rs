@@ -6,6 +6,7 @@ use core::time::Duration;
 use election_tokio::election::{Follow, ForeignZnode, Observation, VerifyError};
 use election_tokio::{Bytes, Client, Error, Stat, Token};
 
+use super::kind::{LEASES, LOCKS, recognised};
 use crate::args::FormatName;
 use crate::failure::Failure;
 
@@ -41,6 +42,20 @@ impl Lookup<'_> {
     /// Returns the metadata of a child; `None` if it has gone meanwhile.
     pub(super) async fn stat(&self, name: &str) -> Result<Option<Stat>, Failure> {
         self.within(self.client.exists(&self.path_of(name))).await
+    }
+
+    /// Returns the format that the names of children show. A parent of locks that calls one of them
+    /// `locks` is no semaphore: below that of a semaphore are contenders.
+    pub(super) async fn recognised(&self, names: &[String]) -> Result<Option<FormatName>, Failure> {
+        let format = recognised(names);
+        if format == Some(FormatName::CuratorSemaphore) && !names.iter().any(|name| name == LEASES)
+        {
+            let turns = self.names(LOCKS).await?;
+            if !turns.is_empty() && recognised(&turns).is_none() {
+                return Ok(None);
+            }
+        }
+        Ok(format)
     }
 
     /// Returns the token of the first candidate, and the znode that keeps it from leading; `None` if it

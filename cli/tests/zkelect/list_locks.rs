@@ -238,11 +238,3 @@ async fn what_is_hostile_below_a_semaphore_is_shown_as_that() {
     assert_eq!(column(&rows, "role"), ["blocks", "next", "foreign"]);
     assert_eq!(rows[2]["znode"], "leases/b\u{202e}-other-0000000001");
 }
-
-#[test]
-fn nothing_at_a_path_is_no_error() {
-    let server = Served::start("list-nothing", &[]);
-    let none = output(&["list", "--servers", server.address(), "/none", "--json"]);
-    assert_eq!((none.status.code(), text(&none.stdout).as_str()), (Some(0), "[]\n"));
-    assert!(text(&none.stderr).contains("no contender is at /none"), "{}", text(&none.stderr));
-}

@@ -63,13 +63,51 @@ async fn participants_are_shown_inside_or_waiting() {
 }
 
 #[test]
-fn a_barrier_that_is_set_is_told_of() {
-    let server = Served::start("list-set", &[]);
+fn what_is_empty_is_shown_for_what_it_is() {
+    let server = Served::start("list-empty", &[]);
     let servers = server.address();
-    let (_, said) = list(servers, &[BARRIER]);
-    assert!(said.contains("no contender is at /barrier"), "{said}");
-    let set = output(&["barrier", "set", "--servers", servers, BARRIER]);
-    assert_eq!(set.status.code(), Some(0));
-    let (_, said) = list(servers, &[BARRIER]);
-    assert!(said.contains("/barrier, which exists: a barrier there is set"), "{said}");
+    let run = |arguments: &[&str]| {
+        let (subcommand, rest) = arguments.split_at(1);
+        let done = output(&[subcommand, &["--servers", servers], rest].concat());
+        assert_eq!(done.status.code(), Some(0), "{arguments:?}: {}", text(&done.stderr));
+    };
+    let is_said = |path: &str, expected: &str| {
+        let (table, said) = list(servers, &[path]);
+        assert_eq!(said, format!("zkelect: {expected}\n"));
+        assert_eq!(list(servers, &["--json", path]).0, "[]\n");
+        table
+    };
+    let barrier = output(&["barrier", "set", "--servers", servers, BARRIER]);
+    assert_eq!(barrier.status.code(), Some(0));
+    put(servers, "wash");
+    let taken = output(&["queue", "take", "--servers", servers, QUEUE]);
+    assert_eq!(text(&taken.stdout), "wash");
+    run(&["lock", "/free", "--", "true"]);
+    run(&["lock", "/app/locks/free", "--", "true"]);
+    run(&["semaphore", "-n", "2", "/semaphore", "--", "true"]);
+    run(&["end", "--election", "/over"]);
+
+    let is_emptied = "the node has no child any more; a free lock, an emptied queue or an election \
+                      without a candidate looks like that";
+    for (path, why) in [
+        ("/absent", "the node does not exist"),
+        (BARRIER, "the node exists and has never had a child; a barrier there is set"),
+        (QUEUE, is_emptied),
+        ("/free", is_emptied),
+        ("/over", "the election was ended, and `zkelect reopen` lets candidates stand again"),
+        ("/app", "its one child is no contender and no item; the path may lead to a parent"),
+        ("/", "none of its 7 children is a contender or an item; the path may lead to a parent"),
+    ] {
+        assert_eq!(is_said(path, &format!("nothing is listed at {path}: {why}")), "", "{path}");
+    }
+    let table = is_said(
+        "/semaphore",
+        "nothing is listed at /semaphore: all permits of the semaphore are free",
+    );
+    assert!(table.starts_with("semaphore, in the format curator-semaphore\n#  ROLE"), "{table}");
+
+    let (_, said) = list(servers, &["--election", "/over"]);
+    assert!(said.contains("no candidate stands at /over: the election was ended"), "{said}");
+    let (_, said) = list(servers, &["--format", "curator-lock", "/absent"]);
+    assert!(said.contains("no contender is at /absent: the node does not exist"), "{said}");
 }

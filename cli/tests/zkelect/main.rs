@@ -69,6 +69,8 @@ mod queue;
 #[cfg(test)]
 mod queue_claim;
 #[cfg(test)]
+mod revoke;
+#[cfg(test)]
 mod run_http;
 #[cfg(test)]
 mod run_notify;

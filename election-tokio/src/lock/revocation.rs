@@ -145,14 +145,22 @@ impl Lock {
         contender: &Contender,
         deadline: Instant,
     ) -> Result<Revoked, RevokeError> {
-        match timeout_at(deadline, self.let_go(contender)).await {
+        match timeout_at(deadline, self.revoke(contender)).await {
             Ok(let_go) => let_go.map(|()| Revoked::LetGo),
             Err(_) => self.removed(contender).await,
         }
     }
 
-    /// Asks, and waits for the end of the znode.
-    async fn let_go(&self, contender: &Contender) -> Result<(), RevokeError> {
+    /// Asks a contender to release, and waits until its znode is gone: released, removed by another
+    /// client, or ended with its session. Lost connections do not end the wait; a holder that does
+    /// not heed the request does not either, so bound it, or see [`Lock::revoke_by`].
+    ///
+    /// Cancel safe: the contender may still be asked.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Lock::request_revoke`], except lost connections.
+    pub async fn revoke(&self, contender: &Contender) -> Result<(), RevokeError> {
         loop {
             let error = match self.request_revoke(contender).await {
                 Ok(RevokeRequest::Gone) => return Ok(()),
