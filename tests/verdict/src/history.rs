@@ -5,7 +5,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use super::operation::Op;
+use super::operation::{Mode, Op};
 
 /// An operation on one object, from its invocation to its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,6 +73,21 @@ impl History {
     /// Adds a call that is over.
     pub fn add(&mut self, call: Call) {
         self.calls.push(call);
+    }
+
+    /// Adds a grant of a lock: it was seen to be valid at a moment of the first span, and at `last` or later.
+    pub fn held(
+        &mut self,
+        key: &str,
+        (token, mode): (i64, Mode),
+        [asked, seen]: [Duration; 2],
+        last: Duration,
+    ) {
+        let (key, op) = (key.to_owned(), Op::Acquire { token: Some(token), mode });
+        let end = End::Ok(seen, op.clone());
+        self.add(Call { key: key.clone(), invoked: asked, op, end });
+        // From that moment on, its holder does not claim to have it.
+        self.add(Call { key, invoked: last, op: Op::Release { token }, end: End::Unknown });
     }
 
     /// Returns all calls.

@@ -75,6 +75,31 @@ mod registers {
         is_broken_at(5, lost.into_iter().chain([write(7, [0, 2], [4, 5])]));
     }
 
+    /// The checker is asked part by part: what is wrong is seen in any part, and at a border.
+    #[test]
+    fn a_long_history_is_judged_as_a_short_one_is() {
+        let mut calls = Vec::new();
+        for version in 0..1_000_u64 {
+            let (token, from) = (i64::try_from(version / 300).expect("small"), version * 10);
+            calls.push(write(token, [version, version + 1], [from, from + 5]));
+            if version % 50 == 7 {
+                calls.push(unknown(
+                    KEY,
+                    Op::Write { token, base: Some(version), version: None },
+                    from,
+                ));
+            }
+        }
+        is_fine(calls.clone());
+        for at in [1, 200, 402, 998_u64] {
+            let early = at * 10 - 1;
+            let mut calls = calls.clone();
+            calls.push(call(KEY, Op::Read { token: 9, version: Some(at) }, [early - 1, early]));
+            let broken = verdict(calls);
+            assert!(matches!(broken, Verdict::Not(_)), "behind {at}: {broken}");
+        }
+    }
+
     #[test]
     fn a_write_with_an_unknown_outcome_takes_effect_later_or_never() {
         let sent = unknown(KEY, Op::Write { token: 3, base: Some(1), version: None }, 6);

@@ -44,6 +44,25 @@ impl Kind for Register {
         }
     }
 
+    fn state_behind(op: &Op) -> Option<State> {
+        match op {
+            Op::Read { token, version: Some(version) }
+            | Op::Write { token, version: Some(version), .. } => {
+                Some(State { token: Some(*token), version: *version })
+            }
+            _ => None,
+        }
+    }
+
+    fn is_past(op: &Op, state: &State) -> bool {
+        match op {
+            Op::Write { token, base, .. } => {
+                admitted(*token, state).is_none() || base.is_some_and(|base| base < state.version)
+            }
+            _ => true,
+        }
+    }
+
     /// It makes no version that another one is known to have made.
     fn unknown(op: &Op, made: &Self::Context, state: &State) -> Option<State> {
         match op {
