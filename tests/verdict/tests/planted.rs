@@ -100,6 +100,18 @@ mod registers {
         }
     }
 
+    /// A write that is under way for longer than many others belongs to the part in which it takes effect.
+    #[test]
+    fn a_long_history_is_not_parted_where_something_is_under_way() {
+        let sent = unknown(KEY, Op::Write { token: 1, base: None, version: None }, 0);
+        let calls = (0..500_u64).map(|at| {
+            let made = if at < 450 { at } else { at + 1 };
+            write(1, [made, made + 1], [at * 10 + 1, at * 10 + 5])
+        });
+        is_fine(calls.clone().chain([sent]));
+        assert!(matches!(verdict(calls), Verdict::Not(_)));
+    }
+
     #[test]
     fn a_write_with_an_unknown_outcome_takes_effect_later_or_never() {
         let sent = unknown(KEY, Op::Write { token: 3, base: Some(1), version: None }, 6);
