@@ -17,6 +17,9 @@ A trace has one event a line, in the order in which they happened, as `traces.rs
     AT request F check|sync SENT      F has a request of the client's; `lost` at the end: not its touch
     AT work F EPOCH                   the leader has it
     AT answer success|refusal DEADLINE   the client has the answer
+    AT write F SENT                   F has a write of the caller's
+    AT works F EPOCH                  the leader has it
+    AT written success|refusal DEADLINE   the client has its answer
     AT clock DEADLINE                 the client looks at its clock
     AT marks EPOCH TAKEN              the leader marks the session closing; it took it out of its queue at TAKEN
     AT closed EPOCH                   the end that the leader of EPOCH proposed is committed
@@ -64,6 +67,8 @@ class Replay:
         self.state = change(self.state, now=LONG_AGO, x=dict(epoch=Fraction(epoch)))
         self.is_made, self.sent_at, self.now, self.deadline = False, None, LONG_AGO, None
         self.refused, self.done, self.steps = None, set(), 0
+        # When the caller's write was sent that F has, and why the model's leader refuses it.
+        self.write_sent_at, self.unwritten = None, None
         # By member and epoch: the last ping, the last that was answered, the last swap, the last that arrived; at first
         # the time at which the leader began.
         self.pings, self.begun = {}, {}
@@ -206,6 +211,7 @@ class Replay:
         self.says(deadline)
 
     def breaks(self):
+        self.write_sent_at, self.unwritten = None, None
         self.deadline = self.deadline if self.deadline is None or self.now < self.deadline else None
         if self.state.connection.open:
             self.step("the connection breaks")
@@ -236,6 +242,22 @@ class Replay:
                 self.step("the heartbeat is answered", yes=not some or state.request.sent_at >= due)
             else:
                 self.step("the confirmation is answered")
+        self.says(deadline)
+
+    def write(self, member, sent):
+        if self.is_made and self.state.connection.open and self.member == member:
+            self.write_sent_at, self.unwritten = Fraction(sent), None
+
+    def works(self, member, epoch):
+        if self.here(member, epoch) and self.write_sent_at is not None:
+            self.unwritten = self.attempt("a quorum commits a write", sent_at=self.write_sent_at)
+
+    def written(self, result, deadline):
+        if self.state.connection.open and self.write_sent_at is not None and result == "success":
+            if self.unwritten:
+                raise self.unwritten
+            self.step("the write is answered")
+        self.write_sent_at = None
         self.says(deadline)
 
     def clock(self, deadline):
@@ -299,7 +321,7 @@ def replay(text, rule=Client):
 
 
 # What many traces make, all but what belongs to the grade `Contact`, to read-only servers, and to broken conditions.
-KINDS = 20
+KINDS = 22
 
 
 def sees(texts):

@@ -6,6 +6,7 @@
 //! - [`faults`] kills, freezes and restarts members meanwhile.
 //! - [`archive`] reads the final contents of the ensemble, and clears them away.
 //! - [`laws`] compare the records with the contents.
+//! - [`histories`] asks a checker that others wrote for a second verdict.
 //! - [`evidence`] reads in the members' logs what ZooKeeper itself loses.
 //! - [`verdict`] weighs the broken laws against that evidence.
 //! - [`run()`] does all of it; [`provoke_a_loss`] shows what servers can do by themselves.
@@ -22,6 +23,7 @@ pub mod archive;
 pub mod checker;
 pub mod evidence;
 pub mod faults;
+pub mod histories;
 pub mod laws;
 mod provoked;
 mod record;

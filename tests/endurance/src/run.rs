@@ -9,11 +9,12 @@ use std::path::Path;
 use fastrand::Rng;
 use zk_test_kit::election::{LASTING, connect};
 use zk_test_kit::failure::{TestFailure, TestResult};
-use zk_test_kit::history::{Contradiction, History};
+use zk_test_kit::history::{Contradiction, History, Tenure};
 use zk_test_kit::zookeeper::{Ensemble, Member, Options};
 
 use super::archive::{self, Archive};
 use super::faults::{Fault, schedule};
+use super::histories::{self, NotLinearizable};
 use super::laws::writes::Outcome;
 use super::laws::{holds, orders, reads, seals, views, vigils, writes};
 use super::verdict::{self, Verdict};
@@ -47,6 +48,9 @@ pub enum BrokenLaw {
     /// That of leaders.
     #[error(transparent)]
     Leaders(#[from] Contradiction),
+    /// By the second verdict.
+    #[error(transparent)]
+    History(#[from] NotLinearizable),
 }
 
 /// Runs an ensemble with all workers at work. Faults strike, in the order that the seed decides,
@@ -122,7 +126,10 @@ async fn judge(
     let beside = connect(&ensemble.connect_string(), LASTING).await?;
     let archive = Archive::read(&beside).await?;
     summary.unknown_found = unknown_found(record, &archive);
-    summary.leaders = check(record, history, &archive)?;
+    let tenures = check(record, history, &archive)?;
+    summary.leaders = tenures.len();
+    summary.history = histories::history(record, &tenures, &archive);
+    summary.judged = histories::check(&summary.history).map_err(BrokenLaw::from)?;
     archive::clear(&beside).await?;
     beside.close().await?;
     archive::wait_until_forgotten(ensemble).await
@@ -152,8 +159,8 @@ fn strike_all(
 #[error("{0}")]
 struct Stuck(String);
 
-/// Holds all laws, and counts the leaders.
-fn check(record: &Record, history: &History, archive: &Archive) -> Result<usize, BrokenLaw> {
+/// Holds all laws, and returns the leaderships.
+fn check(record: &Record, history: &History, archive: &Archive) -> Result<Vec<Tenure>, BrokenLaw> {
     writes::check(&record.attempts, &archive.found)?;
     orders::check(&record.committed)?;
     reads::check(&record.sightings)?;
@@ -162,7 +169,7 @@ fn check(record: &Record, history: &History, archive: &Archive) -> Result<usize,
     seals::check(&archive.seals)?;
     archive.seals_of_locks.iter().try_for_each(|seals| seals::check(seals))?;
     holds::check(&record.holds)?;
-    Ok(history.tenures()?.len())
+    Ok(history.tenures()?)
 }
 
 fn unknown_found(record: &Record, archive: &Archive) -> usize {

@@ -3,6 +3,8 @@
 use core::fmt;
 use core::time::Duration;
 
+use zk_verdict::History;
+
 use super::Record;
 use super::laws::holds::Want;
 use super::laws::views::{self, Note};
@@ -45,6 +47,10 @@ pub struct Summary {
     pub held: [usize; 2],
     /// Leaders.
     pub leaders: usize,
+    /// The run as a history.
+    pub history: History,
+    /// Operations in it that were judged.
+    pub judged: usize,
     /// The fate of each client's connection.
     pub connections: Vec<Connections>,
 }
@@ -83,6 +89,8 @@ impl Summary {
             held: [Want::Write, Want::Read]
                 .map(|want| record.holds.iter().filter(|hold| hold.want == want).count()),
             leaders: 0,
+            history: History::new(),
+            judged: 0,
             connections,
         }
     }
@@ -105,7 +113,8 @@ impl fmt::Display for Summary {
             formatter,
             "{} faults, no leader for {:.1} s at most; {} writes acknowledged, {} unknown ({} of them done), {} not done; {} \
              sightings; {} events ({} without a zxid), {} watches lost; {} changes told by watches that stay, \
-             {} gaps, {} of them lost; {} leaders; locks held {} times alone and {} times by readers; {} clients, {} reconnects, {} brief and {} lasting sessions expired",
+             {} gaps, {} of them lost; {} leaders; locks held {} times alone and {} times by readers; {} clients, {} reconnects, {} brief and {} lasting sessions expired; \
+             {} operations are linearizable",
             self.faults,
             self.longest_outage.as_secs_f64(),
             self.acknowledged,
@@ -126,6 +135,7 @@ impl fmt::Display for Summary {
             self.reconnects(),
             self.expiries(Patience::Brief),
             self.expiries(Patience::Lasting),
+            self.judged,
         )
     }
 }

@@ -160,7 +160,8 @@ impl BrokenLaw {
             | Self::Orders(_)
             | Self::Seals(_)
             | Self::Leaders(_)
-            | Self::Holds(_) => false,
+            | Self::Holds(_)
+            | Self::History(_) => false,
         };
         some_time.then_some(Duration::ZERO)
     }

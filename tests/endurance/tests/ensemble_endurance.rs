@@ -89,6 +89,9 @@ async fn judged(
     match run(seed, &kept(&seed.to_string()), after).await? {
         Verdict::Held(summary) => {
             println!("{summary}");
+            if let Some(file) = env::var_os("ENDURANCE_HISTORY") {
+                std::fs::write(file, summary.history.to_string())?;
+            }
             assert_struck(&summary);
             Ok(None)
         }
@@ -112,6 +115,8 @@ fn timed(
 
 /// Asserts that the faults were there: a run in which nothing happened proves nothing.
 fn assert_struck(summary: &Summary) {
+    // Each lock that was held is an acquisition and a release.
+    assert!(summary.judged >= summary.acknowledged + 2 * (summary.held[0] + summary.held[1]));
     let rounds = u64::try_from(summary.faults / Fault::ALL.len()).expect("few");
     for client in &summary.connections {
         // A client has to move when its server is killed, and each of the three is killed in turn.

@@ -58,6 +58,8 @@ pub struct Tenure {
     pub nominee: String,
     /// By which token.
     pub token: Token,
+    /// When the question began that was answered at [`valid_by`](Self::valid_by).
+    pub asked_at: Duration,
     /// It was valid at this moment or earlier.
     pub valid_by: Duration,
     /// It was valid at this moment or later.
@@ -125,6 +127,7 @@ impl History {
             let tenure = tenures.entry(claim.token).or_insert_with(|| Tenure {
                 nominee: claim.nominee.clone(),
                 token: claim.token,
+                asked_at: claim.asked_at,
                 valid_by: claim.answered_at,
                 valid_until: claim.asked_at,
                 claims: 0,
@@ -136,7 +139,10 @@ impl History {
                     other: claim.nominee.clone(),
                 });
             }
-            tenure.valid_by = tenure.valid_by.min(claim.answered_at);
+            if claim.answered_at < tenure.valid_by {
+                tenure.asked_at = claim.asked_at;
+                tenure.valid_by = claim.answered_at;
+            }
             tenure.valid_until = tenure.valid_until.max(claim.asked_at);
             tenure.claims += 1;
         }

@@ -2,7 +2,7 @@
 //! to registers, and a real ensemble, the leaders and the network between them fail.
 //!
 //! `checker [--minutes 10] [--writers 5] [--timeout-ms 3000] [--seed N] [--svg FILE] [--history
-//! FILE]`. The exit code is 1
+//! FILE] [--operations FILE]`. The exit code is 1
 //! if what is promised was not kept. Servers: those of `ZOOKEEPER_CLASSPATH`, or of Debian's package. With
 //! Debian's package `libfaketime`, the writers' clocks run at different rates.
 
@@ -38,7 +38,7 @@ fn run(arguments: &[String]) -> Result<ExitCode, Box<dyn Error>> {
         seed: fastrand::u64(..),
         program: env::current_exe()?,
     };
-    let (mut svg, mut history) = (None, None);
+    let (mut svg, mut history, mut operations) = (None, None, None);
     let mut given = arguments.iter();
     while let Some(option) = given.next() {
         let value = given.next().ok_or_else(|| format!("{option} needs a value"))?;
@@ -49,6 +49,7 @@ fn run(arguments: &[String]) -> Result<ExitCode, Box<dyn Error>> {
             "--seed" => settings.seed = value.parse()?,
             "--svg" => svg = Some(value),
             "--history" => history = Some(value),
+            "--operations" => operations = Some(value),
             other => return Err(format!("there is no option {other}").into()),
         }
     }
@@ -60,6 +61,9 @@ fn run(arguments: &[String]) -> Result<ExitCode, Box<dyn Error>> {
     }
     if let Some(file) = history {
         std::fs::write(file, verdict.history())?;
+    }
+    if let Some(file) = operations {
+        std::fs::write(file, verdict.operations())?;
     }
     Ok(if verdict.is_kept() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -13,6 +13,7 @@ mod process;
 mod register;
 mod report;
 mod run;
+mod second;
 mod service;
 mod verdict;
 mod writer;

@@ -11,14 +11,16 @@ use std::time::Instant;
 use election_tokio::acl::Acls;
 use election_tokio::{Client, ConnectError, CreateMode, Error, Token};
 use fastrand::Rng;
-use zk_test_kit::history::{self, History};
+use zk_test_kit::history::{self, History, Tenure};
 use zk_test_kit::wait::NotInTime;
 use zk_test_kit::zookeeper::{LinkedEnsemble, Member, Options, StartError};
+use zk_verdict::Mode;
 
 use super::faults::Fault;
 use super::guard::Guard;
 use super::process::{ClockRate, Launch, Writer, preloaded_clock};
 use super::report::Report;
+use super::second::{LEADERSHIPS, SecondVerdict};
 use super::service::Registers;
 use super::verdict::{Clocks, Incident, Reign, Verdict, Versions};
 use super::writer::ZNODE;
@@ -274,13 +276,20 @@ impl Run {
             .filter_map(|guard| Some((guard, self.registers.tally(guard)?)))
             .collect();
         tallies.insert(Guard::Transaction, self.versions.into_tally());
+        let tenures = self.history.tenures();
+        let mut operations = self.registers.history();
+        for Tenure { token, asked_at, valid_by, valid_until, .. } in tenures.iter().flatten() {
+            let grant = (token.get(), Mode::Alone);
+            operations.held(LEADERSHIPS, grant, [*asked_at, *valid_by], *valid_until);
+        }
         Verdict {
             span,
             writers: self.writers.iter().map(|writer| writer.name.clone()).collect(),
             reigns: self.reigns.into_values().collect(),
             incidents: self.incidents,
             tallies,
-            contradiction: self.history.tenures().err(),
+            contradiction: tenures.err(),
+            second: SecondVerdict::on(operations),
             clocks: if self.launch.clock.is_some() { Clocks::Drifting } else { Clocks::True },
         }
     }

@@ -11,6 +11,7 @@ use zk_test_kit::history::Contradiction;
 use super::guard::Guard;
 use super::register::Tally;
 use super::report::Report;
+use super::second::SecondVerdict;
 
 /// A leadership as its process and the checker saw it, counted from the beginning of the run.
 #[derive(Clone, Debug)]
@@ -42,6 +43,8 @@ pub struct Verdict {
     pub(super) tallies: BTreeMap<Guard, Tally>,
     /// Two that saw themselves lead validly at once.
     pub(super) contradiction: Option<Contradiction>,
+    /// The operations, judged by a checker that others wrote.
+    pub(super) second: SecondVerdict,
     /// Whether clocks ran at different rates.
     pub(super) clocks: Clocks,
 }
@@ -58,7 +61,18 @@ impl Verdict {
     /// and no two valid leaders at once.
     pub fn is_kept(&self) -> bool {
         let clean = |(guard, tally): (&Guard, &Tally)| !guard.is_absolute() || tally.is_clean();
-        self.contradiction.is_none() && self.tallies.iter().all(clean)
+        let is_clean = self.contradiction.is_none() && self.tallies.iter().all(clean);
+        is_clean && self.second.is_kept()
+    }
+
+    /// Returns the operations as a history, for this checker and for others.
+    pub fn operations(&self) -> String {
+        self.second.history.to_string()
+    }
+
+    /// Returns the second verdict on the writes under this guard.
+    pub fn second(&self, guard: Guard) -> Option<&zk_verdict::Verdict> {
+        self.second.on_writes_under(guard)
     }
 
     /// Returns the history, in JSON: an object a line.
@@ -110,9 +124,10 @@ impl fmt::Display for Verdict {
             writeln!(formatter, "{line} {overlapped:>11} {stale:>8}")?;
         }
         match &self.contradiction {
-            None => write!(formatter, "valid leaders at once: none"),
-            Some(contradiction) => write!(formatter, "TWO VALID LEADERS: {contradiction}"),
-        }
+            None => writeln!(formatter, "valid leaders at once: none"),
+            Some(contradiction) => writeln!(formatter, "TWO VALID LEADERS: {contradiction}"),
+        }?;
+        write!(formatter, "{}", self.second)
     }
 }
 

@@ -65,7 +65,9 @@ pub async fn write(arguments: &[String]) -> Result<(), Box<dyn Error>> {
         }));
         let reason = tokio::select! {
             reason = leadership.lost() => reason,
-            never = write_guarded(&client, &leadership) => match never {},
+            gone = write_guarded(&client, &leadership, RegisterClient::connect(registers)?) => {
+                return Err(gone.into());
+            }
         };
         over.store(true, Ordering::SeqCst);
         say(&Report::Lost(token, reason.to_string()));
@@ -103,7 +105,13 @@ fn lead(guard: Guard, mut register: RegisterClient, leadership: &Leadership, ove
 
 /// Writes under the guard. A read shows all earlier leaders' writes once a guarded transaction of this leadership was
 /// applied on the same connection before it.
-async fn write_guarded(client: &Client, leadership: &Leadership) -> core::convert::Infallible {
+///
+/// Ends when the checker is gone.
+async fn write_guarded(
+    client: &Client,
+    leadership: &Leadership,
+    mut notes: RegisterClient,
+) -> io::Error {
     let token = leadership.token();
     let pause = || tokio::time::sleep(WORK.mul_f64(fastrand::f64()));
     loop {
@@ -121,13 +129,32 @@ async fn write_guarded(client: &Client, leadership: &Leadership) -> core::conver
         pause().await;
         // Any version: the guard alone is to keep others out.
         let data = format!("{token} {base}");
+        let of = u64::try_from(base).unwrap_or_default();
+        let begun = match notes.write_begins(Guard::Transaction, token, of) {
+            Ok(begun) => begun,
+            Err(error) => return error,
+        };
         let written = leadership.transaction().set_data(ZNODE, data, Version::ANY).commit().await;
-        match written.as_deref() {
-            Ok([OperationOutcome::DataSet(stat)]) => {
+        let ended = match &written {
+            Ok(outcomes) => {
+                let [OperationOutcome::DataSet(stat)] = outcomes.as_slice() else {
+                    return io::ErrorKind::InvalidData.into();
+                };
                 let version = stat.version.get();
                 say(&Report::Seen { token, base, version });
+                notes.write_ends(begun, (token, of), u64::try_from(version).ok())
             }
-            _ => say(&Report::NotWritten(token)),
+            Err(error) => {
+                say(&Report::NotWritten(token));
+                if error.may_have_happened() {
+                    Ok(())
+                } else {
+                    notes.write_ends(begun, (token, of), None)
+                }
+            }
+        };
+        if let Err(error) = ended {
+            return error;
         }
     }
 }

@@ -17,6 +17,8 @@ pub struct Hold {
     pub holder: u32,
     /// By which token.
     pub token: Token,
+    /// When the question began that was answered at [`valid_by`](Self::valid_by).
+    pub asked_at: Duration,
     /// It was held at this moment or earlier.
     pub valid_by: Duration,
     /// It was held at this moment or later.
@@ -94,7 +96,7 @@ fn check_one(mut holds: Vec<&Hold>) -> Result<(), Violation> {
 
 impl fmt::Display for Hold {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { lock, want, holder, token, valid_by, valid_until } = self;
+        let Self { lock, want, holder, token, valid_by, valid_until, .. } = self;
         write!(
             formatter,
             "client {holder} held {lock} to {want:?} with token {token}, from {valid_by:?} or before to \
@@ -114,6 +116,7 @@ mod tests {
             want,
             holder: 1,
             token: Token::new(token),
+            asked_at: Duration::from_millis(from),
             valid_by: Duration::from_millis(from),
             valid_until: Duration::from_millis(to),
         }

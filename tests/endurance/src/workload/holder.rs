@@ -119,6 +119,7 @@ fn ask(
             want,
             holder,
             token,
+            asked_at,
             valid_by: answered_at,
             valid_until: asked_at,
         });

@@ -4,7 +4,7 @@ use core::fmt;
 use core::time::Duration;
 use std::collections::BTreeSet;
 
-use zk_embedded::replication::{Answer, Forward, Ticket, Txn};
+use zk_embedded::replication::{Answer, Forward, Ticket, Txn, Write};
 use zk_jute::{SessionId, Zxid};
 
 use super::MemberId;
@@ -146,7 +146,12 @@ impl ToLeader {
             }
             Self::Forward(_, Forward::Sync { session }) => write!(f, "sync for {session}"),
             Self::Forward(_, Forward::Write(request)) => {
-                write!(f, "write for {}", request.session)
+                write!(f, "write for {}", request.session)?;
+                // What keeps leases in force are checks; the others are the caller's.
+                match &request.write {
+                    Write::Single(_) => write!(f, ", of its caller's"),
+                    _ => Ok(()),
+                }
             }
             Self::Alive(touched) => {
                 write!(f, "alive, heard of")?;

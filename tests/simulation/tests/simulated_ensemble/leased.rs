@@ -5,7 +5,8 @@ use core::time::Duration;
 use std::collections::VecDeque;
 
 use bytes::BytesMut;
-use zk_jute::OpCode;
+use zk_jute::records::SetDataRequest;
+use zk_jute::{OpCode, Version};
 use zk_session::lease::LeaseUpkeep;
 use zk_session::{Config, Instant, Session, TransportCommand};
 use zk_simulation::ensemble::MemberId;
@@ -16,12 +17,17 @@ use crate::network::{Network, TICK};
 /// The least timeout that a lease allows: two ticks of the ensemble.
 pub(crate) const TIMEOUT: Duration = TICK.saturating_mul(2);
 
+/// In a trace no request takes no time: one that is sent at a swap of the touch table comes behind it.
+const LEAST_DELAY: Duration = Duration::from_micros(1);
+
 /// A session at one member. Its clock shows the true time.
 pub(crate) struct Leased {
     pub(crate) session: Session<(), ()>,
     transport: ClientId,
     up: Way,
     down: Way,
+    /// The number of the caller's write that is under way.
+    write: Option<i32>,
 }
 
 /// The bytes on their way in one direction. They arrive in order.
@@ -69,7 +75,8 @@ impl Leased {
         assert!(matches!(session.poll_transport(), Some(TransportCommand::Connect(_))));
         let transport = network.transport(member);
         session.handle_opened(now);
-        let mut leased = Self { session, transport, up: Way::default(), down: Way::default() };
+        let (up, down) = (Way::default(), Way::default());
+        let mut leased = Self { session, transport, up, down, write: None };
         leased.transmit(network);
         leased
     }
@@ -81,10 +88,22 @@ impl Leased {
         self.transmit(network);
     }
 
+    /// Writes, as a caller does, unless a write of its is under way.
+    pub(crate) fn write(&mut self, network: &mut Network) {
+        if self.write.is_some() || !self.session.is_connected() {
+            return;
+        }
+        let now = Instant::since_origin(network.now());
+        let write = SetDataRequest { path: "/", data: Some(b"written"), version: Version::ANY };
+        if self.session.submit(now, (), &write).is_ok() {
+            self.transmit(network);
+        }
+    }
+
     /// Connects to another member, and sends its handshake.
     pub(crate) fn connect_to(&mut self, network: &mut Network, member: MemberId) {
         network.disconnect(self.transport);
-        (self.up, self.down) = (Way::default(), Way::default());
+        (self.up, self.down, self.write) = (Way::default(), Way::default(), None);
         network.note(format_args!("breaks"));
         self.session.handle_closed(Instant::since_origin(network.now()));
         while !matches!(self.session.poll_transport(), Some(TransportCommand::Connect(_))) {
@@ -144,10 +163,12 @@ impl Leased {
             self.reach(network, &sent, "");
         }
         if let Some(Sent { mut bytes, .. }) = self.down.arrived(network.now()) {
-            let frames = frames(&bytes);
-            self.session.handle_bytes(now, &mut bytes, usize::MAX);
-            assert!(bytes.is_empty(), "whole frames");
-            self.note_answers(network, &frames);
+            for frame in frames(&bytes) {
+                let mut one = bytes.split_to(4 + frame.len());
+                self.session.handle_bytes(now, &mut one, usize::MAX);
+                assert!(one.is_empty(), "a whole frame");
+                self.note_answer(network, &frame);
+            }
         }
         if self.session.poll_timeout().is_some_and(|due| due <= now) {
             self.session.handle_timeout(now);
@@ -161,6 +182,9 @@ impl Leased {
         self.down.send(now, network.clients[self.transport.0].take_received());
         let mut bytes = BytesMut::new();
         self.session.poll_transmit(&mut bytes);
+        self.write = write_in(&bytes).or(self.write);
+        let least = if network.is_traced() { LEAST_DELAY } else { Duration::ZERO };
+        self.up.delay = self.up.delay.max(least);
         self.up.send(now, bytes);
     }
 }
@@ -175,7 +199,9 @@ impl Leased {
             return false;
         };
         let place = network[self.transport].place();
-        let Some((member, _)) = place.filter(|_| request_in(&sent.bytes).is_some()) else {
+        // The touch that is lost is that of the first request.
+        let is_alone = request_in(&sent.bytes).is_some() && write_in(&sent.bytes).is_none();
+        let Some((member, _)) = place.filter(|_| is_alone) else {
             self.up.in_flight.push_front(sent);
             return false;
         };
@@ -206,26 +232,31 @@ impl Leased {
             let micros = sent.at.as_micros();
             network.note(format_args!("request {} {request} {micros}{touch}", member.0));
         }
+        if write_in(&sent.bytes).is_some() {
+            network.note(format_args!("write {} {}", member.0, sent.at.as_micros()));
+        }
     }
 
-    fn note_answers(&self, network: &mut Network, frames: &[Vec<u8>]) {
+    fn note_answer(&mut self, network: &mut Network, frame: &[u8]) {
         let proof = self.proof();
-        for frame in frames {
-            // A reply begins with its number, a zxid and an error; what answers a handshake with a zero.
-            let word = |at: usize| {
-                frame.get(at..at + 4).map(|word| i32::from_be_bytes(word.try_into().expect("4")))
-            };
-            match (word(0), word(12)) {
-                (Some(0), _) if self.session.is_connected() => {
-                    let member = network[self.transport].place().map_or(0, |(member, _)| member.0);
-                    network.note(format_args!("connected {member} {proof}"));
-                }
-                (Some(xid), Some(error)) if xid > 0 => {
-                    let result = if error == 0 { "success" } else { "refusal" };
-                    network.note(format_args!("answer {result} {proof}"));
-                }
-                _ => {}
+        // A reply begins with its number, a zxid and an error; what answers a handshake with a zero.
+        let word = |at: usize| {
+            frame.get(at..at + 4).map(|word| i32::from_be_bytes(word.try_into().expect("4")))
+        };
+        match (word(0), word(12)) {
+            (Some(0), _) if self.session.is_connected() => {
+                let member = network[self.transport].place().map_or(0, |(member, _)| member.0);
+                network.note(format_args!("connected {member} {proof}"));
             }
+            (Some(xid), Some(error)) if xid > 0 => {
+                let what = match self.write.take_if(|write| *write == xid) {
+                    Some(_) => "written",
+                    None => "answer",
+                };
+                let result = if error == 0 { "success" } else { "refusal" };
+                network.note(format_args!("{what} {result} {proof}"));
+            }
+            _ => {}
         }
     }
 
@@ -247,6 +278,17 @@ fn request_in(bytes: &[u8]) -> Option<&'static str> {
             (true, Some(OpCode::MULTI)) => Some("check"),
             _ => None,
         }
+    })
+}
+
+/// Returns the number of the caller's write among these frames.
+fn write_in(bytes: &[u8]) -> Option<i32> {
+    frames(bytes).iter().find_map(|frame| {
+        let word = |at: usize| {
+            frame.get(at..at + 4).map(|word| i32::from_be_bytes(word.try_into().expect("4")))
+        };
+        let xid = word(0).filter(|xid| *xid > 0)?;
+        (word(4).map(OpCode::new) == Some(OpCode::SET_DATA)).then_some(xid)
     })
 }
 

@@ -45,6 +45,8 @@ fn the_model_of_the_proof_makes_each_step_of_the_traces() {
 /// lost, the ends of sessions take their time.
 struct World {
     random: fastrand::Rng,
+    /// Of their own, so that writes change nothing else that is drawn.
+    random_of_writes: fastrand::Rng,
     network: Network,
     grade: LeaseGrade,
     /// No two losses come together.
@@ -67,7 +69,8 @@ impl World {
         // Two pings, so that what they carry is known.
         network.pass(TICK * 2);
         let grade = if random.bool() { LeaseGrade::Quorum } else { LeaseGrade::Sync };
-        let mut world = Self { random, network, grade, lost_at: None };
+        let random_of_writes = fastrand::Rng::with_seed(!seed);
+        let mut world = Self { random, random_of_writes, network, grade, lost_at: None };
         world.play();
         world.network.take_trace()
     }
@@ -185,6 +188,9 @@ impl World {
         let end = self.network.now() + self.soon(most);
         while self.network.now() < end && leased.step(&mut self.network, end) {
             self.return_if_dropped(leased);
+            if self.random_of_writes.u8(0..50) == 0 && leased.session.ended().is_none() {
+                leased.write(&mut self.network);
+            }
         }
     }
 

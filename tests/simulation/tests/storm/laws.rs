@@ -2,6 +2,7 @@
 
 use core::ops::AddAssign;
 mod grants;
+mod histories;
 mod locks;
 mod operated;
 mod permits;
@@ -12,8 +13,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use election_tokio::election::Leadership;
 use election_tokio::{NomineeId, Token};
+use zk_verdict::Mode;
 
 use self::grants::{Grants, Look};
+use self::histories::Chronicle;
 use self::locks::LockBook;
 use self::operated::OperatedBook;
 pub(crate) use self::operated::{Elected, Wish};
@@ -36,6 +39,11 @@ pub(crate) fn ledger(number: usize) -> String {
     format!("/ledger-{number}")
 }
 
+/// Returns the key of an election's leaderships in the history.
+fn lock_of(election: usize) -> String {
+    format!("lock{}", self::election(election))
+}
+
 /// A znode that every process follows: a number that grows now and then, and for the last time in the storm.
 pub(crate) const NOTICE: &str = "/notice";
 
@@ -46,8 +54,9 @@ pub(crate) struct Laws {
     story: Story,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Book {
+    chronicle: Chronicle,
     /// By election.
     leaders: Grants<usize, Leadership>,
     /// By election.
@@ -108,6 +117,9 @@ pub(crate) struct Tally {
     /// Of runs on an ensemble: times that another member led it.
     pub(crate) successions: u64,
     pub(crate) ensembles: u64,
+    /// Operations in histories that were judged, and how many of them had an unknown outcome.
+    pub(crate) judged: u64,
+    pub(crate) unknown: u64,
 }
 
 impl AddAssign for Tally {
@@ -140,6 +152,8 @@ impl AddAssign for Tally {
         self.counted += other.counted;
         self.successions += other.successions;
         self.ensembles += other.ensembles;
+        self.judged += other.judged;
+        self.unknown += other.unknown;
     }
 }
 
@@ -168,6 +182,8 @@ impl Tally {
             && self.taken > 5 * seeds
             && self.finished > seeds
             && self.counted > 5 * seeds
+            && self.judged > 300 * seeds
+            && self.unknown > 50 * seeds
             && self.ensembles >= seeds / 2
             && self.successions > 2 * self.ensembles
     }
@@ -175,7 +191,7 @@ impl Tally {
 
 impl Laws {
     pub(crate) fn new() -> Self {
-        Self { book: Arc::default(), story: Story::begin() }
+        Self { book: Arc::new(Mutex::new(Book::begin())), story: Story::begin() }
     }
 
     pub(crate) fn tell(&self, what: impl FnOnce() -> String) {
@@ -213,6 +229,9 @@ impl Laws {
         let mut book = self.book();
         let Look { valid: mut leaders, risen } = book.leaders.look();
         leaders.sort_unstable();
+        for (election, _, token) in &leaders {
+            book.chronicle.holds((lock_of(*election), Mode::Alone), *token);
+        }
         if let Some(process) = risen {
             book.broken(format!("{process} leads again by a leadership that was over"));
         }
@@ -291,6 +310,22 @@ impl Laws {
 }
 
 impl Book {
+    fn begin() -> Self {
+        Self {
+            chronicle: Chronicle::begin(),
+            leaders: Grants::default(),
+            last_elected: BTreeMap::new(),
+            ledgers: BTreeMap::new(),
+            views: BTreeMap::new(),
+            locks: LockBook::default(),
+            operated: OperatedBook::default(),
+            permits: PermitBook::default(),
+            recipes: RecipeBook::default(),
+            tally: Tally::default(),
+            broken: None,
+        }
+    }
+
     /// Notes a broken law; the others follow from the first one.
     fn broken(&mut self, law: String) {
         self.broken.get_or_insert(law);

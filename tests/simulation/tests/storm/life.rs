@@ -137,11 +137,9 @@ impl Life {
     /// Ends when the leadership does.
     async fn keep_ledger(&self, election: usize, leadership: &Leadership) {
         let path = ledger(election);
-        let token = leadership.token().get().to_string();
         loop {
-            let write = leadership.transaction().set_data(&path, token.clone(), Version::ANY);
-            match in_time(&self.laws, self.number, "a guarded write", write.commit()).await {
-                Some(Ok(_)) => self.laws.count(|tally| tally.guarded_writes += 1),
+            match self.guarded_write(&path, leadership.token(), leadership.transaction()).await {
+                Some(Ok(())) => self.laws.count(|tally| tally.guarded_writes += 1),
                 Some(Err(TransactionError::NotHeld)) | None => {
                     // The news of it may still be on its way.
                     let lost = leadership.lost();

@@ -159,11 +159,10 @@ impl Life {
     /// Writes for as long as that, if it holds alone.
     async fn write(&self, (lock, want): (Lock, Want), guard: &LockGuard, term: Duration) {
         let end = Instant::now() + term;
-        let (path, token) = (ledger(lock.ledger()), guard.token().get().to_string());
+        let path = ledger(lock.ledger());
         while want == Want::Write && Instant::now() < end {
-            let write = guard.transaction().set_data(&path, token.clone(), Version::ANY);
-            match in_time(&self.laws, self.number, "a guarded write", write.commit()).await {
-                Some(Ok(_)) => self.laws.count(|tally| tally.guarded_writes += 1),
+            match self.guarded_write(&path, guard.token(), guard.transaction()).await {
+                Some(Ok(())) => self.laws.count(|tally| tally.guarded_writes += 1),
                 // The news of it may still be on its way.
                 Some(Err(TransactionError::NotHeld)) => sleep(LONG).await,
                 Some(Err(_)) | None => {}

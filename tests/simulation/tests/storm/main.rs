@@ -9,6 +9,7 @@
 mod calm;
 mod clerk;
 mod epochs;
+mod guarded;
 mod laws;
 mod life;
 mod locks;

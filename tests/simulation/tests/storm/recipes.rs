@@ -11,6 +11,7 @@ use election_tokio::queue::{ClaimLost, PriorityQueue, PutError, Queue, QueueItem
 use election_tokio::{Client, NomineeId};
 use tokio::time::{Instant, sleep, timeout};
 use zk_simulation::recipes::{BARRIER, COUNTER, DOUBLE_BARRIER, ItemId, Put, QUEUES};
+use zk_verdict::{CallId, Op};
 
 use crate::laws::PARTICIPANTS;
 use crate::life::{LONG, Life};
@@ -21,6 +22,9 @@ pub(crate) struct Queues {
     plain: Queue,
     urgent: PriorityQueue,
 }
+
+/// The key of the counter in the history.
+const COUNTER_KEY: &str = "counter/counter";
 
 /// How a life has begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,21 +131,24 @@ impl Life {
             0..=3 => {
                 let item = self.laws.next_item();
                 let data = item.to_string();
+                let queue = usize::from(is_urgent);
+                let call = self.laws.invoked(queue_key(queue), Op::Put { item: data.clone() });
                 let put = if is_urgent {
                     timeout(patience, queues.urgent.put(rng.u16(..4), data)).await
                 } else {
                     timeout(patience, queues.plain.put(data)).await
                 };
-                self.put(usize::from(is_urgent), item, put.ok().map(|put| put.map(drop)))
+                self.put((queue, call), item, put.ok().map(|put| put.map(drop)))
             }
             4..=6 => {
+                let call = self.take_begins(usize::from(is_urgent));
                 let taken = if is_urgent {
                     timeout(patience, queues.urgent.take()).await
                 } else {
                     timeout(patience, queues.plain.take()).await
                 };
                 if let Ok(taken) = taken {
-                    return self.taken(usize::from(is_urgent), taken.map(Some));
+                    return self.taken((usize::from(is_urgent), call), taken.map(Some));
                 }
                 self.laws.take_is_dropped(self.number);
                 Outcome::Nothing
@@ -150,24 +157,47 @@ impl Life {
         }
     }
 
-    fn put(&self, queue: usize, item: ItemId, put: Option<Result<(), PutError>>) -> Outcome {
+    /// Notes that a take begins. A dropped one may have taken an item, which the next one gets.
+    fn take_begins(&self, queue: usize) -> CallId {
+        self.laws.invoked(queue_key(queue), Op::Take { item: None })
+    }
+
+    fn put(
+        &self,
+        (queue, call): (usize, CallId),
+        item: ItemId,
+        put: Option<Result<(), PutError>>,
+    ) -> Outcome {
         let (put, outcome) = match put {
             None => (Put::InDoubt, Outcome::Nothing),
             Some(Ok(())) => (Put::Acknowledged, Outcome::Done),
             Some(Err(error)) if error.may_have_happened() => (Put::InDoubt, Outcome::Nothing),
             Some(Err(_)) => (Put::Refused, Outcome::Nothing),
         };
+        match put {
+            Put::Acknowledged => self.laws.returned(call, Op::Put { item: item.to_string() }),
+            Put::Refused => self.laws.refused(call),
+            Put::InDoubt => {}
+        }
         self.laws.with_recipes(|books| books.queues[queue].put(item, put));
         outcome
     }
 
-    fn taken(&self, queue: usize, taken: Result<Option<QueueItem>, TakeError>) -> Outcome {
+    fn taken(
+        &self,
+        (queue, call): (usize, CallId),
+        taken: Result<Option<QueueItem>, TakeError>,
+    ) -> Outcome {
         match taken {
             Ok(Some(item)) => {
+                self.laws.returned(call, Op::Take { item: Some(id_of(&item).to_string()) });
                 self.laws.with_recipes(|books| books.queues[queue].taken(id_of(&item)));
                 Outcome::Done
             }
-            Ok(None) => Outcome::Nothing,
+            Ok(None) => {
+                self.laws.refused(call);
+                Outcome::Nothing
+            }
             Err(TakeError::Unknown(item)) => {
                 self.laws.with_recipes(|books| {
                     books.queues[queue].in_doubt(id_of(&item));
@@ -184,7 +214,7 @@ impl Life {
     async fn claim(&self, queues: &Queues, patience: Duration, rng: &mut fastrand::Rng) -> Outcome {
         let claimed = match timeout(patience, queues.plain.claim()).await {
             Err(_) => return Outcome::Nothing,
-            Ok(Err(error)) => return self.taken(0, Err(error)),
+            Ok(Err(error)) => return self.taken((0, self.take_begins(0)), Err(error)),
             Ok(Ok(claimed)) => claimed,
         };
         let (item, session) = (id_of(claimed.item()), self.client.session_id());
@@ -200,6 +230,8 @@ impl Life {
             }
             _ => {
                 // Whatever becomes of this process, it may be done.
+                let take = Op::Take { item: Some(item.to_string()) };
+                let call = self.laws.invoked(queue_key(0), take.clone());
                 self.laws.with_recipes(|books| {
                     books.queues[0].in_doubt(item);
                     Ok(())
@@ -207,6 +239,7 @@ impl Life {
                 match timeout(Self::patience(rng), claimed.done()).await {
                     Err(_) | Ok(Err(ClaimLost::Lost | ClaimLost::Unknown)) => Outcome::Nothing,
                     Ok(Ok(())) => {
+                        self.laws.returned(call, take);
                         let end = TakerEnd::<()>::Finished;
                         self.laws.with_recipes(|books| {
                             books.queues[0].claim_ended((item, session), &end)
@@ -225,18 +258,21 @@ impl Life {
         let (_, floor) = self.laws.committed();
         let amount = rng.i64(1..200);
         let patience = Self::patience(rng);
-        let (op, outcome) = match rng.u8(..4) {
+        let (op, call, outcome) = match rng.u8(..4) {
             0 => {
+                // It may show what the counter was before.
                 let got = timeout(patience, counter.get()).await;
-                (CounterOp::Get, got.map(|got| got.map(CounterEnd::Value)))
+                (CounterOp::Get, None, got.map(|got| got.map(CounterEnd::Value)))
             }
             1 => {
                 let (expected, new) = (floor, floor + amount);
                 let op = CounterOp::CompareAndSet { expected, new };
                 self.laws.may_count(op);
+                let call = self.laws.invoked(COUNTER_KEY, Op::CompareAndSet { expected, new });
                 let set = timeout(patience, counter.compare_and_set(expected, new)).await;
                 (
                     op,
+                    Some(call),
                     set.map(|set| {
                         set.map(|set| match set {
                             CompareAndSet::Differs(actual) => CounterEnd::Differs { actual },
@@ -248,14 +284,16 @@ impl Life {
             _ => {
                 let op = CounterOp::Add(amount);
                 self.laws.may_count(op);
+                let call = self.laws.invoked(COUNTER_KEY, Op::Add { by: amount, value: None });
                 let added = timeout(patience, counter.add(amount)).await;
                 let changed = |after| CounterEnd::Changed { before: after - amount, after };
-                (op, added.map(|added| added.map(changed)))
+                (op, Some(call), added.map(|added| added.map(changed)))
             }
         };
         match outcome {
             Err(_) | Ok(Err(CounterError::Unknown { .. })) => Outcome::Nothing,
             Ok(Ok(end)) => {
+                self.counted(call, op, end);
                 self.laws.with_recipes(|books| {
                     books.counter.in_doubt_no_more(op);
                     books.counter.ended(op, (floor, i64::MIN), end).map(drop)
@@ -264,6 +302,21 @@ impl Life {
             }
             Ok(Err(CounterError::ClientClosed { .. })) => Outcome::Closed,
             Ok(Err(error)) => self.unexpected(&error),
+        }
+    }
+
+    fn counted(&self, call: Option<CallId>, op: CounterOp, end: CounterEnd) {
+        let Some(call) = call else {
+            return;
+        };
+        match (op, end) {
+            (CounterOp::Add(by), CounterEnd::Changed { after, .. }) => {
+                self.laws.returned(call, Op::Add { by, value: Some(after) });
+            }
+            (CounterOp::CompareAndSet { expected, new }, CounterEnd::Changed { .. }) => {
+                self.laws.returned(call, Op::CompareAndSet { expected, new });
+            }
+            _ => self.laws.refused(call),
         }
     }
 
@@ -312,12 +365,17 @@ impl Life {
     /// Takes the items that were taken for futures that were dropped: a closed client has told all of them.
     pub(crate) async fn take_what_was_kept(&self, queues: &Queues) {
         let is_kept = |outcome| !matches!(outcome, Outcome::Closed);
-        while is_kept(self.taken(0, queues.plain.try_take().await)) {}
-        while is_kept(self.taken(1, queues.urgent.try_take().await)) {}
+        while is_kept(self.taken((0, self.take_begins(0)), queues.plain.try_take().await)) {}
+        while is_kept(self.taken((1, self.take_begins(1)), queues.urgent.try_take().await)) {}
         self.laws.takes_are_told(self.number);
     }
 }
 
 fn id_of(item: &QueueItem) -> ItemId {
     ItemId::from(&*item.data)
+}
+
+/// Returns the key of a queue in the history.
+pub(crate) fn queue_key(queue: usize) -> &'static str {
+    ["queue/plain", "queue/urgent"][queue]
 }

@@ -8,7 +8,9 @@ use tokio::runtime::Handle;
 use tokio::sync::{Notify, mpsc};
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::{Instant, sleep, timeout};
-use zk_embedded::Database;
+use zk_embedded::{Database, Znode};
+use zk_simulation::recipes::QUEUES;
+use zk_verdict::Op;
 
 use crate::clerk::Clerk;
 use crate::epochs::EndsBy;
@@ -18,6 +20,7 @@ use crate::network::{Way, Weather};
 use crate::operated::{OPERATED, Operator};
 use crate::permits::SEMAPHORE;
 use crate::process::{Order, Process};
+use crate::recipes::queue_key;
 use crate::servers::Servers;
 use crate::setting::{LONGEST, Setting};
 
@@ -239,6 +242,12 @@ impl Storm {
             }
         }
         self.laws.recipes_are_accounted_for();
+        for (queue, path) in QUEUES.into_iter().enumerate() {
+            let items = self.servers.show(|data| items(data, path)).unwrap_or_default();
+            let call = self.laws.invoked(queue_key(queue), Op::Left { items: Vec::new() });
+            self.laws.returned(call, Op::Left { items });
+        }
+        self.laws.judge();
         let sessions = self.servers.sessions();
         if !sessions.is_empty() {
             self.laws.broken(format!("sessions are left behind: {sessions:?}"));
@@ -262,4 +271,12 @@ impl Storm {
         };
         self.servers.show(read).unwrap_or(0)
     }
+}
+
+/// Returns the items that stand in a queue.
+fn items(data: &Database, queue: &str) -> Vec<String> {
+    let names = data.znode(queue).into_iter().flat_map(Znode::children);
+    let items = names.filter(|name| !name.starts_with("claimed-"));
+    let of = |name: &str| data.znode(&format!("{queue}/{name}"))?.data();
+    items.filter_map(of).map(|data| String::from_utf8_lossy(data).into_owned()).collect()
 }

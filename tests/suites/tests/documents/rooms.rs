@@ -9,7 +9,7 @@ use crate::mutations::mutations;
 use crate::{Page, top};
 
 /// The folders of the packages that have the tests and programs named on pages.
-const FOLDERS: [(&str, &str); 13] = [
+const FOLDERS: [(&str, &str); 14] = [
     ("zk-jute", "jute"),
     ("zk-session", "session"),
     ("election-core", "election-core"),
@@ -22,6 +22,7 @@ const FOLDERS: [(&str, &str); 13] = [
     ("zk-simulation", "tests/simulation"),
     ("zk-endurance", "tests/endurance"),
     ("zk-budgets", "tests/budgets"),
+    ("zk-verdict", "tests/verdict"),
     ("zk-peers", "tests/peers"),
 ];
 const INDEX: &str = "tests/README.md";

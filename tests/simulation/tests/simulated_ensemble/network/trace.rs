@@ -78,7 +78,8 @@ impl Trace {
         } else if text.starts_with("resume") && self.names(&text) {
             self.line(now, format_args!("handshake {from} {epoch} {handshake} {rate}"));
         } else if self.names(&text) {
-            self.line(now, format_args!("work {from} {epoch}"));
+            let what = if text.ends_with("caller's") { "works" } else { "work" };
+            self.line(now, format_args!("{what} {from} {epoch}"));
         }
     }
 

@@ -6,6 +6,8 @@ use std::sync::Arc;
 use election_tokio::Token;
 use election_tokio::lock::LockGuard;
 
+use zk_verdict::Mode;
+
 use super::Laws;
 use super::grants::{Grants, Look};
 use crate::locks::{Lock, Want};
@@ -52,6 +54,9 @@ impl Laws {
         if let Some(process) = risen {
             book.broken(format!("{process} holds a lock again by a guard that was over"));
         }
+        for (held, _, token) in &valid {
+            book.chronicle.holds(key_and_mode(*held), *token);
+        }
         let excluded = valid.iter().enumerate().any(|(at, ((lock, want), ..))| {
             let mut others = valid.iter().skip(at + 1);
             others.any(|((other, others_want), ..)| other == lock && want.excludes(*others_want))
@@ -65,4 +70,13 @@ impl Laws {
     pub(crate) fn times_held(&self) -> BTreeMap<(usize, Lock), u64> {
         self.book().locks.held.clone()
     }
+}
+
+/// Returns the key of a lock in the history, and beside which others it is held.
+fn key_and_mode((lock, want): (Lock, Want)) -> (String, Mode) {
+    let mode = match want {
+        Want::Write => Mode::Alone,
+        Want::Read => Mode::Shared,
+    };
+    (format!("lock{}", lock.path()), mode)
 }
