@@ -5,7 +5,7 @@ use core::str::FromStr;
 use core::time::Duration;
 
 use super::locks::Locks;
-use super::operating::Operating;
+use super::operating::{Ends, Operating};
 use super::plan::Plan;
 use super::profile::UnknownName;
 use super::round::Rounds;
@@ -22,12 +22,15 @@ pub enum Addition {
     /// Elections are ended and reopened, the leadership is handed over to a named candidate, and
     /// new leaders have a lock delay.
     Operating,
+    /// The same, and at times the operator deletes an election, while leaders write in epochs.
+    Deletions,
     /// Clients use all recipes, and their connections are cut at requests, many in a row.
     Cuts,
 }
 
 impl Addition {
-    const ALL: [Self; 4] = [Self::BrokenAnswers, Self::Rounds, Self::Operating, Self::Cuts];
+    const ALL: [Self; 5] =
+        [Self::BrokenAnswers, Self::Rounds, Self::Operating, Self::Deletions, Self::Cuts];
 }
 
 impl fmt::Display for Addition {
@@ -36,6 +39,7 @@ impl fmt::Display for Addition {
             Self::BrokenAnswers => "broken-answers",
             Self::Rounds => "rounds",
             Self::Operating => "operating",
+            Self::Deletions => "deletions",
             Self::Cuts => "cuts",
         })
     }
@@ -46,7 +50,7 @@ impl FromStr for Addition {
 
     fn from_str(text: &str) -> Result<Self, UnknownName> {
         let found = Self::ALL.into_iter().find(|addition| addition.to_string() == text);
-        found.ok_or(UnknownName("broken-answers, rounds, operating, cuts"))
+        found.ok_or(UnknownName("broken-answers, rounds, operating, deletions, cuts"))
     }
 }
 
@@ -62,6 +66,10 @@ impl Plan {
             }
             Addition::Rounds => self.rounds = Some(Rounds { every: Duration::from_millis(1_500) }),
             Addition::Operating => self.operate(),
+            Addition::Deletions => {
+                self.operate();
+                self.delete_elections();
+            }
             Addition::Cuts => self.cut(),
         }
         self
@@ -78,6 +86,18 @@ impl Plan {
         self.look_every = self.timeout * rng.u32(500..2_000) / 1_000;
         self.operating = Some(operating);
         self.incidents.extend(schedule::draw_of_operating(&mut rng, self));
+        self.incidents.sort_by_key(|incident| incident.at);
+    }
+
+    /// Draws from numbers of its own, too.
+    fn delete_elections(&mut self) {
+        let mut rng = fastrand::Rng::with_seed(self.seed ^ 0x0000_de1e_7ed0);
+        let quiet = Duration::from_millis(rng.u64(0..1_500));
+        if let Some(operating) = &mut self.operating {
+            operating.ends = Ends::ByDeletion { quiet };
+        }
+        self.work_every = Some(self.work_every.unwrap_or(Duration::from_millis(400)));
+        self.incidents.extend(schedule::draw_of_deletions(&mut rng, self));
         self.incidents.sort_by_key(|incident| incident.at);
     }
 

@@ -3,8 +3,10 @@
 
 mod calls;
 mod contending;
+mod deleting;
 mod ending;
 mod endings;
+mod epochs;
 mod handing_over;
 mod handover;
 mod observed;

@@ -85,6 +85,8 @@ pub enum What {
     DeleteEntry(u8),
     /// An operator ends an election, by its number, and reopens it later.
     EndElection(u8),
+    /// An operator ends an election, by its number, and deletes it, with what stands beside its node.
+    DeleteElection(u8),
     /// The client that leads hands the leadership over to a candidate, counted from the one behind it.
     HandLeadOver(Place),
     /// The client that leads an election, by its number, gives the leadership up.
@@ -189,6 +191,7 @@ impl What {
             | Self::Throttle(_)
             | Self::Forbid(..)
             | Self::EndElection(_)
+            | Self::DeleteElection(_)
             | Self::ImpairMember(..)
             | Self::Depose
             | Self::CrashMember(_)
@@ -251,6 +254,7 @@ impl What {
             Self::RemoveLock(_) => "lock's node removed",
             Self::DeleteEntry(_) => "entry deleted",
             Self::EndElection(_) => "election ended",
+            Self::DeleteElection(_) => "election deleted",
             Self::HandLeadOver(_) => "leadership handed over",
             Self::GiveUpLead(_, GivingUp::Resign) => "leader resigns",
             Self::GiveUpLead(_, GivingUp::ResignUncleanly) => "leader resigns uncleanly",
@@ -349,6 +353,9 @@ impl What {
             }
             Self::EndElection(election) => {
                 write!(f, "the operator ends election {}", election + 1)
+            }
+            Self::DeleteElection(election) => {
+                write!(f, "the operator ends and deletes election {}", election + 1)
             }
             Self::HandLeadOver(place) => write!(
                 f,

@@ -88,6 +88,9 @@ pub enum Law {
     /// The mark that says whose leadership has not ended cleanly is that of the present leader, and goes
     /// with its candidate at a clean end.
     MarkOfTheLeader,
+    /// The epoch goes with its election, and never back before; what is written in epochs is written in the
+    /// order of tokens.
+    EpochsInOrder,
     /// A hand-over promotes the candidate that it names next, or changes nothing.
     HandedOver,
     /// In a hand-over those stand behind, and only those, that are ahead of the candidate that it names,
@@ -145,6 +148,7 @@ impl fmt::Display for Law {
             Self::EndedForAll => "an end of an election that is none",
             Self::LockDelay => "a lock delay that does not pass, or is none",
             Self::MarkOfTheLeader => "a mark that is not the present leader's",
+            Self::EpochsInOrder => "an epoch that goes back",
             Self::HandedOver => "a hand-over to another candidate",
             Self::MakesWay => "a nominee that does not make way as it is to",
             Self::WokenInTime => "one that waits and is forgotten",
@@ -282,6 +286,14 @@ pub struct OperatingStats {
     pub elected_unheard: u64,
     /// Leaders whose mark an operator may have deleted in the step of the servers in which it was written.
     pub erased_unseen: u64,
+    /// Elections that were deleted, to the knowledge of their operator.
+    pub deleted: u64,
+    /// Epochs that began.
+    pub epochs: u64,
+    /// Writes in an epoch that were applied.
+    pub writes_in_epochs: u64,
+    /// How many of those were in an epoch of an election that was deleted.
+    pub writes_in_deleted: u64,
 }
 
 impl AddAssign for OperatingStats {
@@ -295,6 +307,10 @@ impl AddAssign for OperatingStats {
         self.judged_delays += other.judged_delays;
         self.elected_unheard += other.elected_unheard;
         self.erased_unseen += other.erased_unseen;
+        self.deleted += other.deleted;
+        self.epochs += other.epochs;
+        self.writes_in_epochs += other.writes_in_epochs;
+        self.writes_in_deleted += other.writes_in_deleted;
     }
 }
 

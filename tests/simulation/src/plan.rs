@@ -14,7 +14,7 @@ use super::clock::{Clock, Time};
 use super::ensemble::{ReadOnlyMode, TouchLoss};
 use super::incident::{Incident, What};
 use super::locks::Locks;
-use super::operating::Operating;
+use super::operating::{Ends, Operating};
 use super::profile::{Profile, grade_name};
 use super::queue::Queue;
 use super::reasons::Counters;
@@ -323,6 +323,11 @@ impl Plan {
             + Duration::from_secs(10))
             * 11
             / 10
+    }
+
+    /// Whether leaders write in epochs, beside what they write under the guard of their candidates.
+    pub(super) fn writes_in_epochs(&self) -> bool {
+        self.operating.is_some_and(|it| matches!(it.ends, Ends::ByDeletion { .. }))
     }
 
     /// How long a new leader waits if the one before it has not said that it ended.

@@ -135,6 +135,22 @@ fn the_laws_hold_where_elections_are_operated() {
     assert!(stats.judged_delays > 30, "{stats:?}");
 }
 
+/// An election that is deleted takes its epoch and the mark of its leader with it, and touches nothing of
+/// the next one, whatever fails.
+#[test]
+fn the_laws_hold_where_elections_are_deleted() {
+    let mut stats = OperatingStats::default();
+    for (seed, profile) in (0..150).zip(Profile::ALL.into_iter().cycle()) {
+        let plan = Plan::draw(seed, profile, None).with(Addition::Deletions);
+        let outcome = run(&plan, Recording::Off);
+        let command = plan.command();
+        assert!(outcome.violation.is_none(), "{:?}\n{command}", outcome.violation);
+        stats += outcome.stats.operating;
+    }
+    assert!(stats.deleted > 200 && stats.epochs > 500, "{stats:?}");
+    assert!(stats.writes_in_epochs > 4_000 && stats.judged_delays > 100, "{stats:?}");
+}
+
 /// Seeds beyond those above that broke a law: a nominee that was elected by a candidate which an operator
 /// had hidden before it was deleted; a mark that was written and deleted in one step of the servers; a
 /// lease that was called secure just before it lapsed; and watches that a server had no time to remove.

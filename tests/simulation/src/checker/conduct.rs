@@ -200,6 +200,7 @@ impl Automaton {
                 | Observed::StepsDown { .. }
                 | Observed::Condemns { .. }
                 | Observed::EndAcknowledged(_)
+                | Observed::ElectionDeleted
                 | Observed::Entry(_),
             ) => state,
             (Self::Apart, Observed::ConnectFailed)

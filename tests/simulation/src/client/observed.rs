@@ -99,6 +99,8 @@ pub(crate) enum Observed {
     },
     /// An operator has ended an election.
     EndAcknowledged(Queue),
+    /// An operator has deleted an election.
+    ElectionDeleted,
     /// What passes between the client's host and its user.
     Entry(Entry),
 }

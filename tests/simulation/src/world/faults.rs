@@ -152,9 +152,10 @@ impl World<'_> {
             | What::RemoveLock(_)
             | What::DeleteEntry(_)
             | What::EraseMark(_) => self.operate(what)?,
-            What::EndElection(_) | What::HandLeadOver(_) | What::GiveUpLead(..) => {
-                return self.operate_election(what);
-            }
+            What::EndElection(_)
+            | What::DeleteElection(_)
+            | What::HandLeadOver(_)
+            | What::GiveUpLead(..) => return self.operate_election(what),
             What::ImpairMember(whom, others, heading, impairment) => {
                 let node = self.whom(whom);
                 let others = self.others(node, others);

@@ -125,6 +125,7 @@ impl World<'_> {
             | What::RemoveLock(_)
             | What::DeleteEntry(_)
             | What::EndElection(_)
+            | What::DeleteElection(_)
             | What::HandLeadOver(_)
             | What::GiveUpLead(..)
             | What::EraseMark(_) => Afflicted::Nobody,

@@ -184,6 +184,9 @@ impl World<'_> {
         let wait = Duration::from_millis(self.rng.u64(0..=longest));
         if let Some(running) = &mut process.client {
             running.work(now, wait);
+            if self.plan.writes_in_epochs() {
+                running.work_in_epochs(now);
+            }
         }
         self.settle_client(client)
     }
@@ -314,6 +317,7 @@ impl World<'_> {
                 format!("deletes what stands in {queue}: {candidates:?}")
             }
             Observed::EndAcknowledged(queue) => format!("has ended {queue}"),
+            Observed::ElectionDeleted => "has deleted an election".to_owned(),
         };
         self.story.tell(self.now, || (who, text));
     }
