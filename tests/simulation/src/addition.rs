@@ -24,13 +24,21 @@ pub enum Addition {
     Operating,
     /// The same, and at times the operator deletes an election, while leaders write in epochs.
     Deletions,
+    /// Hypervisors hold the machines of clients, whose clocks stand still meanwhile.
+    HeldMachines,
     /// Clients use all recipes, and their connections are cut at requests, many in a row.
     Cuts,
 }
 
 impl Addition {
-    const ALL: [Self; 5] =
-        [Self::BrokenAnswers, Self::Rounds, Self::Operating, Self::Deletions, Self::Cuts];
+    const ALL: [Self; 6] = [
+        Self::BrokenAnswers,
+        Self::Rounds,
+        Self::Operating,
+        Self::Deletions,
+        Self::HeldMachines,
+        Self::Cuts,
+    ];
 }
 
 impl fmt::Display for Addition {
@@ -40,6 +48,7 @@ impl fmt::Display for Addition {
             Self::Rounds => "rounds",
             Self::Operating => "operating",
             Self::Deletions => "deletions",
+            Self::HeldMachines => "held-machines",
             Self::Cuts => "cuts",
         })
     }
@@ -50,7 +59,8 @@ impl FromStr for Addition {
 
     fn from_str(text: &str) -> Result<Self, UnknownName> {
         let found = Self::ALL.into_iter().find(|addition| addition.to_string() == text);
-        found.ok_or(UnknownName("broken-answers, rounds, operating, deletions, cuts"))
+        found
+            .ok_or(UnknownName("broken-answers, rounds, operating, deletions, held-machines, cuts"))
     }
 }
 
@@ -70,6 +80,7 @@ impl Plan {
                 self.operate();
                 self.delete_elections();
             }
+            Addition::HeldMachines => self.hold_machines(),
             Addition::Cuts => self.cut(),
         }
         self
@@ -98,6 +109,14 @@ impl Plan {
         }
         self.work_every = Some(self.work_every.unwrap_or(Duration::from_millis(400)));
         self.incidents.extend(schedule::draw_of_deletions(&mut rng, self));
+        self.incidents.sort_by_key(|incident| incident.at);
+    }
+
+    /// Draws from numbers of its own, too. Leaders ask for confirmation where they write.
+    fn hold_machines(&mut self) {
+        let mut rng = fastrand::Rng::with_seed(self.seed ^ 0x0000_4e1d_4e1d);
+        self.work_every = Some(self.work_every.unwrap_or(Duration::from_millis(400)));
+        self.incidents.extend(schedule::draw_of_held_machines(&mut rng, self));
         self.incidents.sort_by_key(|incident| incident.at);
     }
 

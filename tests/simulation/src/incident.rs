@@ -39,6 +39,8 @@ pub enum What {
     CrashClient(Who),
     /// A client's process stands still.
     PauseClient(Who),
+    /// A hypervisor holds a client's machine: the process stands still, and its clock does.
+    HoldMachine(Who),
     /// All nominations of a client are withdrawn, those that lead resign.
     Withdraw(Who),
     /// A client closes its session, and is started again.
@@ -182,6 +184,7 @@ impl What {
             | Self::BreakOff(_)
             | Self::CrashClient(_)
             | Self::PauseClient(_)
+            | Self::HoldMachine(_)
             | Self::CloseClient(_)
             | Self::EndClient(..)
             | Self::ListServers(..)
@@ -229,6 +232,7 @@ impl What {
             Self::BreakOff(_) => "answers broken off",
             Self::CrashClient(_) => "client crash",
             Self::PauseClient(_) => "client pause",
+            Self::HoldMachine(_) => "machine held",
             Self::Withdraw(_) => "withdrawal",
             Self::CloseClient(_) => "client close",
             Self::EndClient(_, Ending::Close, _) => "client close, awkward",
@@ -299,6 +303,7 @@ impl fmt::Display for What {
             Self::BreakOff(who) => write!(f, "{who} gets a handshake and no other answer"),
             Self::CrashClient(who) => write!(f, "{who} crashes"),
             Self::PauseClient(who) => write!(f, "{who} is paused"),
+            Self::HoldMachine(who) => write!(f, "the machine of {who} is held, with its clock"),
             Self::Withdraw(who) => write!(f, "{who} withdraws or resigns"),
             Self::CloseClient(who) => write!(f, "{who} closes its session"),
             Self::EndClient(who, ending, moment) => write!(f, "{who} {ending}{moment}"),

@@ -33,6 +33,10 @@ pub enum Law {
     /// No leadership is lost to a lapse while its client's connection and the ensemble are well,
     /// whatever becomes of the client's other candidates.
     LapseWhileWell,
+    /// A leadership is valid by a clock that stood still beside another one, and for longer than it did.
+    StaleNoLonger,
+    /// What was confirmed stood at some moment since it was asked for.
+    Confirmed,
     /// The tokens of writes under guard never go back.
     GuardedWritesInOrder,
     /// A nominee never has two candidate znodes in one session.
@@ -126,6 +130,8 @@ impl fmt::Display for Law {
             Self::HeldIsValid => "held, as the host says, and not valid",
             Self::EvictionHeard => "a leader long after its eviction",
             Self::LapseWhileWell => "a lease that lapses while all is well",
+            Self::StaleNoLonger => "a stale leader for longer than its clock stood still",
+            Self::Confirmed => "a confirmation of what was over",
             Self::GuardedWritesInOrder => "a guarded write of an earlier leader",
             Self::OneCandidate => "two candidates of one nominee and session",
             Self::OneWakeUp => "two followers woken by one deletion",
@@ -194,6 +200,10 @@ pub struct Stats {
     pub uses: UseStats,
     /// How elections were operated.
     pub operating: OperatingStats,
+    /// Leaderships that were valid by a clock which had stood still, beside another one.
+    pub stale: u64,
+    /// Leaderships that a quorum has confirmed.
+    pub confirmed: u64,
     /// Writes under guard that were applied.
     pub guarded_writes: u64,
     /// Sessions that expired, as their clients heard.
@@ -348,6 +358,8 @@ impl AddAssign<&Self> for Stats {
         self.locks += other.locks;
         self.uses += other.uses;
         self.operating += other.operating;
+        self.stale += other.stale;
+        self.confirmed += other.confirmed;
         self.guarded_writes += other.guarded_writes;
         self.expiries += other.expiries;
         self.calls += other.calls;

@@ -11,12 +11,14 @@ use super::profile::Profile;
 mod bursts;
 mod callers;
 mod cuts;
+mod held_machines;
 mod locks;
 mod operating;
 mod uses;
 
 pub(super) use self::callers::draw as draw_of_callers;
 pub(super) use self::cuts::draw as draw_of_cuts;
+pub(super) use self::held_machines::draw as draw_of_held_machines;
 pub(super) use self::locks::draw as draw_of_locks;
 pub(super) use self::operating::{draw as draw_of_operating, draw_of_deletions};
 pub(super) use self::uses::draw as draw_of_uses;

@@ -151,6 +151,23 @@ fn the_laws_hold_where_elections_are_deleted() {
     assert!(stats.writes_in_epochs > 4_000 && stats.judged_delays > 100, "{stats:?}");
 }
 
+/// Where hypervisors hold machines, whose clocks stand still, a lease is worth nothing beyond what it
+/// would be worth if the clock had gone on; tokens, writes under guard and confirmations hold.
+#[test]
+fn tokens_and_confirmations_hold_where_clocks_stand_still() {
+    let (mut stale, mut confirmed) = (0, 0);
+    for (seed, profile) in (0..150).zip(Profile::ALL.into_iter().cycle()) {
+        let plan = Plan::draw(seed, profile, None).with(Addition::HeldMachines);
+        let outcome = run(&plan, Recording::Off);
+        let command = plan.command();
+        assert!(outcome.violation.is_none(), "{:?}\n{command}", outcome.violation);
+        stale += outcome.stats.stale;
+        confirmed += outcome.stats.confirmed;
+    }
+    assert!(stale > 40, "{stale} leaders were stale beside another one");
+    assert!(confirmed > 4_000, "{confirmed} leaderships were confirmed");
+}
+
 /// Seeds beyond those above that broke a law: a nominee that was elected by a candidate which an operator
 /// had hidden before it was deleted; a mark that was written and deleted in one step of the servers; a
 /// lease that was called secure just before it lapsed; and watches that a server had no time to remove.

@@ -3,7 +3,7 @@
 //! `simulate --seeds 10000 --from 0 [--profile P] [--grade G] [--story]` runs seeds 0 to 9999. A
 //! profile says what fails: `clients`, `follower`, `quorum`; without one the seeds take turns. A grade
 //! that does not hold under the profile is *expected* to break: `--grade contact --profile follower`.
-//! `--with broken-answers`, `rounds`, `operating`, `deletions` or `cuts` adds what no seed draws. With `--story`, each seed tells
+//! `--with broken-answers`, `rounds`, `operating`, `deletions`, `held-machines` or `cuts` adds what no seed draws. With `--story`, each seed tells
 //! what happened in it. A seed that breaks a law is cut down to the needed incidents, and told; the
 //! exit code is then 1. With `--until-broken` the first such seed is the last.
 
@@ -198,6 +198,13 @@ fn tell_of_uses(uses: UseStats) {
     );
 }
 
+fn tell_of_stops(stats: &Stats) {
+    println!(
+        "clocks that stood still: {} stale beside another leader; {} leaderships confirmed",
+        stats.stale, stats.confirmed
+    );
+}
+
 fn tell_of_operating(operating: OperatingStats) {
     println!(
         "elections: {} ended, {} nominations told of it; {} handed over, {} made way; {} ended cleanly, \
@@ -263,6 +270,7 @@ fn summarise(tally: &Tally, wall: Duration) {
     );
     tell_of_uses(stats.uses);
     tell_of_operating(stats.operating);
+    tell_of_stops(stats);
     for (kind, count) in &stats.incidents {
         println!("  {count:>8}  {kind}");
     }

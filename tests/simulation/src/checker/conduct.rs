@@ -201,6 +201,8 @@ impl Automaton {
                 | Observed::Condemns { .. }
                 | Observed::EndAcknowledged(_)
                 | Observed::ElectionDeleted
+                | Observed::AsksToConfirm { .. }
+                | Observed::Confirmed(_)
                 | Observed::Entry(_),
             ) => state,
             (Self::Apart, Observed::ConnectFailed)

@@ -4,6 +4,7 @@ use core::time::Duration;
 
 use zk_session::{Completion, Failure, Instant};
 
+use super::confirming::Questions;
 use super::ending::{Ending, Endings};
 use super::epochs::Epochs;
 use super::handing_over::HandingOver;
@@ -18,6 +19,7 @@ pub(super) const AGAIN: Duration = Duration::from_millis(250);
 pub(super) struct Procedures {
     pub(super) endings: Endings,
     pub(super) epochs: Epochs,
+    pub(super) questions: Questions,
     pub(super) handing_over: Option<HandingOver>,
 }
 
@@ -53,6 +55,7 @@ impl Client {
         if let Some(queue) = queue {
             self.ending_answered(now, (queue, call), outcome);
         }
+        self.confirmation_answered(call, outcome);
         let epochs = self.procedures.epochs.iter();
         let leader = epochs.filter(|(_, it)| it.awaits(call)).map(|(leader, _)| *leader).next();
         if let Some(leader) = leader {

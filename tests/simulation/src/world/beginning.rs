@@ -8,6 +8,7 @@ use zk_embedded::{Config as ServerConfig, Instant, Standalone};
 use zk_jute::Zxid;
 use zk_session::{Limits, ReadOnlyServers, WhileDisconnected};
 
+use super::held_machines::Stale;
 use super::phase::Phase;
 use super::process::Process;
 use super::trouble::Troubles;
@@ -78,6 +79,7 @@ impl<'p> World<'p> {
             story: Story::new(recording),
             winners: Winners::default(),
             uses: UseBook::of(plan),
+            stale: Stale::default(),
             operated: plan.operating.map(|operating| Operated::new(operating.lock_delay)),
             ends: BTreeMap::new(),
             delayed: BTreeSet::new(),

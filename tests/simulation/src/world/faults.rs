@@ -127,6 +127,7 @@ impl World<'_> {
             What::CutRequests(who, cuts) => return Ok(self.cut_requests(self.who(who), cuts)),
             What::BreakOff(who) => return Ok(self.break_off(self.who(who))),
             What::CrashClient(who) => return Ok(self.crash(NodeId(servers + self.who(who)))),
+            What::HoldMachine(who) => return Ok(self.hold(servers + self.who(who))),
             What::PauseClient(who) => return Ok(self.pause(NodeId(servers + self.who(who)))),
             What::Withdraw(who) => self.withdraw(self.who(who))?,
             What::CloseClient(who) => return self.close_client(self.who(who)),
@@ -253,6 +254,16 @@ impl World<'_> {
         vec![Undo::Resume(node)]
     }
 
+    /// Stops a client with its clock, which goes on before the process does.
+    fn hold(&mut self, node: usize) -> Vec<Undo> {
+        let undo = self.pause(NodeId(node));
+        let client = self.client_of(NodeId(node)).filter(|_| !undo.is_empty());
+        if let Some(process) = client.and_then(|client| self.processes.get_mut(client)) {
+            process.clock_stops(self.now);
+        }
+        undo
+    }
+
     /// Resumes a process. Its first act is to answer each caller that asks whether it leads; then
     /// it takes in the bytes that waited, and last it does what is due.
     fn resume(&mut self, node: NodeId) {
@@ -260,7 +271,10 @@ impl World<'_> {
             return;
         }
         self.set_condition(node, Condition::Running);
-        if let Some(process) = self.client_of(node).and_then(|client| self.processes.get(client)) {
+        if let Some(process) =
+            self.client_of(node).and_then(|client| self.processes.get_mut(client))
+        {
+            process.clock_goes_on(self.now);
             let announced =
                 process.client.as_ref().is_some_and(|client| client.announced().count() > 0);
             let valid = process.valid(self.now).next().is_some();
@@ -288,6 +302,7 @@ impl World<'_> {
             }
             self.leave_in_doubt(client);
             if let Some(process) = self.processes.get_mut(client) {
+                process.clock_goes_on(self.now);
                 process.crash();
                 process.line = None;
             }

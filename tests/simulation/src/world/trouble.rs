@@ -92,6 +92,7 @@ impl World<'_> {
             | What::CutRequests(who, _)
             | What::BreakOff(who)
             | What::PauseClient(who)
+            | What::HoldMachine(who)
             | What::LoseClient(who) => Afflicted::Client(self.who(who)),
             // A client that asks again soon gets its answer in time, unless answers take long.
             What::Throttle(_) if lasts <= BRIEF && self.plan.is_near() => Afflicted::Nobody,
