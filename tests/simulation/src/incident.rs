@@ -104,6 +104,16 @@ pub enum What {
     Depose,
     /// A member's process is gone, to be started again.
     CrashMember(Whom),
+    /// A member is shut down in order, which ends the sessions of its clients before it closes their
+    /// connections (`Shutdown::SessionsEnd`), and is started again.
+    ShutDown(Whom),
+    /// The wall clock of ZooKeeper's leader goes forward, by which a server that is not ZooKeeper ends
+    /// sessions. Keeper: `getNowMilliseconds`, SessionExpiryQueue.h@c5f18bd; `RaftKeeper`:
+    /// SessionExpiryQueue.h:31-35.
+    StepWallClock(Duration),
+    /// A client's session ends although it was just heard of: the leader had not applied that yet. Keeper:
+    /// `sessionCleanerTask`, KeeperDispatcher.cpp@fcfb299.
+    EndSession(Who),
     /// All members are gone, to be started again.
     CrashAll,
     /// A member's process stands still.
@@ -198,6 +208,7 @@ impl What {
             | Self::ImpairMember(..)
             | Self::Depose
             | Self::CrashMember(_)
+            | Self::ShutDown(_)
             | Self::CrashAll
             | Self::PauseMember(_) => true,
             Self::LoseClient(_)
@@ -216,6 +227,8 @@ impl What {
             | Self::GiveUpLead(..)
             | Self::EraseMark(_)
             | Self::RaiseBounds(_)
+            | Self::StepWallClock(_)
+            | Self::EndSession(_)
             | Self::LosePeers(..) => false,
         }
     }
@@ -257,6 +270,9 @@ impl What {
             Self::WriteContender(..) => "contender written",
             Self::RemoveLock(_) => "lock's node removed",
             Self::DeleteEntry(_) => "entry deleted",
+            Self::ShutDown(_) => "member shut down, and sessions ended",
+            Self::StepWallClock(_) => "wall clock stepped",
+            Self::EndSession(_) => "session ended by the servers",
             Self::EndElection(_) => "election ended",
             Self::DeleteElection(_) => "election deleted",
             Self::HandLeadOver(_) => "leadership handed over",
@@ -328,7 +344,7 @@ impl fmt::Display for What {
 }
 
 impl What {
-    /// Writes the acts of the operator, and the incidents of members of the ensemble.
+    /// Writes the acts of the operator.
     fn tell_of_others(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Evict(place) => write!(f, "the operator deletes candidate {place}"),
@@ -374,6 +390,13 @@ impl What {
             Self::EraseMark(election) => {
                 write!(f, "the operator deletes the mark of election {}", election + 1)
             }
+            _ => self.tell_of_members(f),
+        }
+    }
+
+    /// Writes the incidents of members of the ensemble.
+    fn tell_of_members(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
             Self::ImpairMember(whom, others, heading, Impairment::Held) => {
                 write!(f, "nothing passes {heading} {whom}, as to {others}")
             }
@@ -386,6 +409,11 @@ impl What {
             ),
             Self::CrashMember(whom) => write!(f, "{whom} crashes"),
             Self::CrashAll => f.write_str("all servers crash"),
+            Self::ShutDown(whom) => write!(f, "{whom} ends its clients' sessions and shuts down"),
+            Self::StepWallClock(step) => {
+                write!(f, "the wall clock of the leader goes forward by {} ms", step.as_millis())
+            }
+            Self::EndSession(who) => write!(f, "the servers end the session of {who}"),
             Self::PauseMember(whom) => write!(f, "{whom} is paused"),
             _ => f.write_str(self.kind()),
         }

@@ -33,6 +33,10 @@ pub enum Law {
     /// No leadership is lost to a lapse while its client's connection and the ensemble are well,
     /// whatever becomes of the client's other candidates.
     LapseWhileWell,
+    /// No lease is granted by servers that are not ZooKeeper's, unless its user asks for none.
+    NoLeaseThere,
+    /// What passes for a lease where none is asked for ends with the connection.
+    AdvisoryWhileConnected,
     /// A leadership is valid by a clock that stood still beside another one, and for longer than it did.
     StaleNoLonger,
     /// What was confirmed stood at some moment since it was asked for.
@@ -130,6 +134,8 @@ impl fmt::Display for Law {
             Self::HeldIsValid => "held, as the host says, and not valid",
             Self::EvictionHeard => "a leader long after its eviction",
             Self::LapseWhileWell => "a lease that lapses while all is well",
+            Self::NoLeaseThere => "a lease where none is kept",
+            Self::AdvisoryWhileConnected => "a leadership valid without a connection",
             Self::StaleNoLonger => "a stale leader for longer than its clock stood still",
             Self::Confirmed => "a confirmation of what was over",
             Self::GuardedWritesInOrder => "a guarded write of an earlier leader",
@@ -200,6 +206,8 @@ pub struct Stats {
     pub uses: UseStats,
     /// How elections were operated.
     pub operating: OperatingStats,
+    /// Leaderships that were announced.
+    pub announced: u64,
     /// Leaderships that were valid by a clock which had stood still, beside another one.
     pub stale: u64,
     /// Leaderships that a quorum has confirmed.
@@ -358,6 +366,7 @@ impl AddAssign<&Self> for Stats {
         self.locks += other.locks;
         self.uses += other.uses;
         self.operating += other.operating;
+        self.announced += other.announced;
         self.stale += other.stale;
         self.confirmed += other.confirmed;
         self.guarded_writes += other.guarded_writes;

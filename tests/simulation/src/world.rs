@@ -5,6 +5,7 @@ mod deliver;
 mod faults;
 mod handover;
 mod held_machines;
+mod keepers;
 mod lists;
 mod locks;
 mod operating;
@@ -248,6 +249,9 @@ impl World<'_> {
         let valid = valid.flat_map(|process| process.valid_had_the_clock_gone_on(now));
         let valid = valid.filter(|(_, token)| candidates.evicted_at(*token).is_none());
         self.valid.extend(valid.map(|(nominee, token)| Valid { nominee, token }));
+        if self.plan.is_advisory() {
+            return self.check_advisory();
+        }
         for (queue, holders) in Queue::ALL.into_iter().zip(&mut self.holders) {
             let of_it = self.valid.iter().filter(|valid| queue_of(valid.nominee) == queue);
             holders.check(of_it.copied())?;

@@ -168,6 +168,26 @@ fn tokens_and_confirmations_hold_where_clocks_stand_still() {
     assert!(confirmed > 4_000, "{confirmed} leaderships were confirmed");
 }
 
+/// On servers that are not ZooKeeper's no lease is granted, whatever they do to sessions; where none is
+/// asked for, what passes for one ends with the connection, and guarded writes keep their order.
+#[test]
+fn no_lease_holds_on_servers_that_are_not_zookeepers() {
+    for addition in [Addition::Keeper, Addition::OldKeeper, Addition::RaftKeeper] {
+        let (mut announced, mut writes, mut waiting) = (0, 0, 0);
+        for (seed, profile) in (0..60).zip(Profile::ALL.into_iter().cycle()) {
+            let plan = Plan::draw(seed, profile, None).with(addition);
+            let outcome = run(&plan, Recording::Off);
+            let command = plan.command();
+            assert!(outcome.violation.is_none(), "{:?}\n{command}", outcome.violation);
+            announced += outcome.stats.announced;
+            writes += outcome.stats.guarded_writes;
+            waiting += u64::from(outcome.stats.announced == 0);
+        }
+        assert!(announced > 100 && writes > 500, "{addition}: {announced}, {writes} writes");
+        assert!(waiting > 15, "{addition}: {waiting} runs in which no lease was granted");
+    }
+}
+
 /// Seeds beyond those above that broke a law: a nominee that was elected by a candidate which an operator
 /// had hidden before it was deleted; a mark that was written and deleted in one step of the servers; a
 /// lease that was called secure just before it lapsed; and watches that a server had no time to remove.

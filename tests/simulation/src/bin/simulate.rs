@@ -3,7 +3,8 @@
 //! `simulate --seeds 10000 --from 0 [--profile P] [--grade G] [--story]` runs seeds 0 to 9999. A
 //! profile says what fails: `clients`, `follower`, `quorum`; without one the seeds take turns. A grade
 //! that does not hold under the profile is *expected* to break: `--grade contact --profile follower`.
-//! `--with broken-answers`, `rounds`, `operating`, `deletions`, `held-machines` or `cuts` adds what no seed draws. With `--story`, each seed tells
+//! `--with broken-answers`, `rounds`, `operating`, `deletions`, `held-machines`,
+//! `keeper`, `old-keeper`, `raft-keeper` or `cuts` adds what no seed draws. With `--story`, each seed tells
 //! what happened in it. A seed that breaks a law is cut down to the needed incidents, and told; the
 //! exit code is then 1. With `--until-broken` the first such seed is the last.
 
@@ -200,8 +201,8 @@ fn tell_of_uses(uses: UseStats) {
 
 fn tell_of_stops(stats: &Stats) {
     println!(
-        "clocks that stood still: {} stale beside another leader; {} leaderships confirmed",
-        stats.stale, stats.confirmed
+        "{} leaderships announced; {} stale beside another one by a clock that stood still; {} confirmed",
+        stats.announced, stats.stale, stats.confirmed
     );
 }
 

@@ -157,6 +157,13 @@ impl World<'_> {
             | What::DeleteElection(_)
             | What::HandLeadOver(_)
             | What::GiveUpLead(..) => return self.operate_election(what),
+            _ => return self.befall_members(what),
+        }
+        Ok(Vec::new())
+    }
+
+    fn befall_members(&mut self, what: What) -> Result<Vec<Undo>, Broken> {
+        match what {
             What::ImpairMember(whom, others, heading, impairment) => {
                 let node = self.whom(whom);
                 let others = self.others(node, others);
@@ -167,10 +174,18 @@ impl World<'_> {
             What::RaiseBounds(within) => self.raise_bounds(within),
             What::Depose => return Ok(self.depose()),
             What::CrashMember(whom) => return Ok(self.crash(self.whom(whom))),
+            What::ShutDown(whom) => return self.shut_down(self.whom(whom)),
+            What::StepWallClock(step) => self.step_wall_clock(step)?,
+            What::EndSession(who) => {
+                let session = self.processes.get(self.who(who)).and_then(Process::session);
+                self.end_sessions(&session.into_iter().collect::<Vec<_>>())?;
+            }
             What::CrashAll => {
+                let servers = self.hosts.len();
                 return Ok((0..servers).flat_map(|node| self.crash(NodeId(node))).collect());
             }
             What::PauseMember(whom) => return Ok(self.pause(self.whom(whom))),
+            _ => {}
         }
         Ok(Vec::new())
     }

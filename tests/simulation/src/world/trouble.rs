@@ -102,6 +102,9 @@ impl World<'_> {
             | What::LosePeers(..)
             | What::Depose
             | What::CrashMember(_)
+            | What::ShutDown(_)
+            | What::StepWallClock(_)
+            | What::EndSession(_)
             | What::CrashAll
             | What::PauseMember(_) => Afflicted::Everybody,
             // Named one by one: a new fault has to say which leases it may cost.
@@ -172,12 +175,15 @@ impl World<'_> {
     ) -> Result<(), Broken> {
         let process = self.processes.get_mut(client);
         let promoted_at = process.and_then(|process| process.promoted.remove(&nominee));
+        let promoted_at = promoted_at.filter(|_| self.plan.like.is_none());
         promoted_at.map_or(Ok(()), |at| self.check_wait(client, nominee, at))
     }
 
     /// Checks those that are promoted, and not announced yet.
     pub(super) fn check_awaiting_lease(&self, client: usize) -> Result<(), Broken> {
-        let Some(process) = self.processes.get(client).filter(|it| !it.promoted.is_empty()) else {
+        let process = self.processes.get(client).filter(|it| !it.promoted.is_empty());
+        // No lease is granted on servers that are not ZooKeeper's.
+        let Some(process) = process.filter(|_| self.plan.like.is_none()) else {
             return Ok(());
         };
         for nominee in process.client.iter().flat_map(Client::awaiting_lease) {

@@ -205,6 +205,7 @@ impl World<'_> {
         self.observe_confirmation(client, what)?;
         match what {
             Observed::Announced { nominee, until, .. } => {
+                self.stats.announced += 1;
                 self.check_announced(client, *nominee, *until)?;
                 self.check_granted_in_time(client, *nominee)?;
             }
