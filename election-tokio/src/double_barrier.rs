@@ -23,7 +23,7 @@ use crate::acl::Acls;
 use crate::barrier::{BarrierError, checked_path};
 use crate::client::Client;
 use crate::error::Place;
-use crate::site::{random, site};
+use crate::site::site;
 use crate::telemetry::recipe_metrics::BarrierMeter;
 use crate::telemetry::{Asked, OperationSpan};
 
@@ -91,7 +91,9 @@ impl DoubleBarrier {
         let node = ElectionNode::Create(NodeKind::Persistent);
         let site = site(&self.client, &path, self.data.clone(), acl, node);
         loop {
-            let id = NomineeId::from_bytes(random().map_err(BarrierError::Randomness)?);
+            let id = NomineeId::from_bytes(
+                self.client.shared().ids.draw().map_err(BarrierError::Randomness)?,
+            );
             let participant = election_core::barrier::DoubleBarrier::new(id, self.options);
             let mut participation = Participation::begin(&self.client, &site, participant);
             match participation.outcome().await? {

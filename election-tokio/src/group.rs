@@ -30,7 +30,7 @@ use crate::acl::Acls;
 use crate::client::Client;
 use crate::error::Place;
 use crate::path::{PathError, check_path, child_path};
-use crate::site::{random, site};
+use crate::site::site;
 use crate::{Error, ErrorKind};
 
 /// A group of processes at a path; made by [`Client::group`]. Each member has an ephemeral znode below
@@ -89,7 +89,9 @@ impl Group {
     }
 
     async fn begin(&self, name: Option<&str>, data: Bytes) -> Result<Membership, MembershipError> {
-        let id = NomineeId::from_bytes(random().map_err(MembershipError::Randomness)?);
+        let id = NomineeId::from_bytes(
+            self.client.shared().ids.draw().map_err(MembershipError::Randomness)?,
+        );
         let znode = self.format.znode(id, name);
         let path = self.checked_path(&znode)?;
         let invalid = |error| {

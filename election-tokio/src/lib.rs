@@ -62,6 +62,7 @@ pub mod group;
 pub mod health;
 mod held;
 mod hub;
+mod ids;
 pub mod lock;
 pub mod names;
 mod ordered_children;

@@ -21,7 +21,6 @@ use crate::client::{Client, Obstacle};
 use crate::config::ConfigWatch;
 use crate::group::{Group, GroupWatch, Membership};
 use crate::path::child_path;
-use crate::site::random;
 
 /// The names below a path; made by [`Client::names`]. Each name has at most one registration. A
 /// name is a znode, and its value is the znode's data.
@@ -78,7 +77,9 @@ impl Names {
         name: &str,
         data: impl Into<Bytes>,
     ) -> Result<PersistentName, RegisterError> {
-        let id = NomineeId::from_bytes(random().map_err(RegisterError::Randomness)?);
+        let id = NomineeId::from_bytes(
+            self.client.shared().ids.draw().map_err(RegisterError::Randomness)?,
+        );
         let registration = self.persistent(name, id);
         registration.register(data.into(), &self.acls).await?;
         Ok(registration)

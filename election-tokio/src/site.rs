@@ -1,4 +1,4 @@
-//! Sites of recipes, and random bytes from the operating system.
+//! Sites of recipes.
 
 use std::sync::Arc;
 
@@ -8,7 +8,6 @@ use election_session::{AclList, Site};
 use zk_session::ZnodePath;
 
 use crate::client::Client;
-use crate::error::SharedError;
 
 /// Makes a site for a recipe that creates znodes with this data, and its node if it is missing.
 pub(crate) fn site(
@@ -23,11 +22,4 @@ pub(crate) fn site(
         ElectionNode::Create(kind) => site.node_kind(kind),
         ElectionNode::MustExist => site,
     })
-}
-
-/// Returns random bytes.
-pub(crate) fn random<const N: usize>() -> Result<[u8; N], SharedError> {
-    let mut bytes = [0; N];
-    getrandom::fill(&mut bytes).map_err(SharedError::new)?;
-    Ok(bytes)
 }

@@ -23,7 +23,7 @@ pub use status::{CommitStatus, SiteStatus};
 use self::place::{Place, told};
 use crate::acl::Acls;
 use crate::client::Client;
-use crate::site::{random, site};
+use crate::site::site;
 
 /// A transaction at a path, which sites agree to commit or to abort; made by
 /// [`Client::two_phase_commit`]. It holds the content, and a child for each site.
@@ -64,7 +64,9 @@ impl TwoPhaseCommit {
         let place = self.place(content.into())?;
         let sites: Result<Vec<SiteName>, CommitError> =
             sites.into_iter().map(|name| site_name(name.as_ref())).collect();
-        let id = NomineeId::from_bytes(random().map_err(CommitError::Randomness)?);
+        let id = NomineeId::from_bytes(
+            self.client.shared().ids.draw().map_err(CommitError::Randomness)?,
+        );
         place.begin(id, sites?).await?;
         Ok(CommitCoordinator::new(place, id))
     }

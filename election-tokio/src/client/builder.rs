@@ -17,6 +17,7 @@ use crate::clock::{Clock, OwnClock};
 use crate::driver::{Dialer, Driver};
 use crate::error::SharedError;
 use crate::hub::{Servers, Shared};
+use crate::ids::Ids;
 use crate::path::Chroot;
 use crate::sasl::SaslMechanism;
 use crate::source::ServerSource;
@@ -44,6 +45,7 @@ pub struct ClientBuilder {
     resumption: Option<Resumption>,
     max_reply: usize,
     seed: Option<u64>,
+    id_seed: Option<u64>,
     look_interval: Option<Duration>,
     keep_ready: KeepReady,
     clock: Option<OwnClock>,
@@ -100,6 +102,7 @@ impl ClientBuilder {
             resumption: None,
             max_reply: DEFAULT_MAX_REPLY,
             seed: None,
+            id_seed: None,
             look_interval: None,
             keep_ready: KeepReady::default(),
             clock: None,
@@ -190,7 +193,8 @@ impl ClientBuilder {
         settings.keep_ready = self.keep_ready;
         settings.resumption = self.resumption.map(Box::new);
         let clock = Clock::start(self.clock);
-        let shared = Shared::new(settings, Servers::new(known), chroot, self.max_reply, clock);
+        let fixed = (clock, Ids::new(self.id_seed));
+        let shared = Shared::new(settings, Servers::new(known), chroot, self.max_reply, fixed);
         let shared = Arc::new(shared.map_err(unpresentable)?);
         let dialer = Dialer { connector, sasl: self.sasl };
         // In a box: the memory of a task comes in steps of 128 bytes, and one of them would be
@@ -271,6 +275,17 @@ impl ClientBuilder {
     /// again. Clients with the same seed would all come back at the same moments.
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = Some(seed);
+        self
+    }
+
+    /// Sets the seed of the ids that nominations, locks and the other recipes get (default: from the
+    /// operating system). It is for tests that have to run the same way again, names of znodes
+    /// included.
+    ///
+    /// **No two clients of an ensemble may have the same one**, not even one after the other: each would
+    /// take the znodes of the other for its own, and delete them.
+    pub fn id_seed(mut self, seed: u64) -> Self {
+        self.id_seed = Some(seed);
         self
     }
 

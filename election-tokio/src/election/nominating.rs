@@ -19,7 +19,7 @@ use crate::acl::Acls;
 use crate::client::Client;
 use crate::hub::Seat;
 use crate::path::PathError;
-use crate::site::{random, site};
+use crate::site::site;
 use crate::telemetry::{ElectionLabel, nomination_began};
 use crate::updates::Updates;
 use crate::{Error, ErrorKind};
@@ -49,7 +49,7 @@ impl Election {
     /// already in a format without ids. The nomination reports later errors.
     pub fn nominate(&self) -> Result<Nomination, ElectionError> {
         let settings = self.settings()?;
-        let id = random().map_err(ElectionError::Randomness)?;
+        let id = self.client.shared().ids.draw().map_err(ElectionError::Randomness)?;
         self.stand(settings, Nominee::new(NomineeId::from_bytes(id), self.policy))
     }
 
@@ -68,7 +68,8 @@ impl Election {
     pub fn take_over(&self, id: NomineeId) -> Result<Nomination, ElectionError> {
         let settings = self.settings()?;
         // No name of the earlier nominee's is to be used again; how many it has used is not known.
-        let attempts = u32::from_ne_bytes(random().map_err(ElectionError::Randomness)?);
+        let attempts =
+            u32::from_ne_bytes(self.client.shared().ids.draw().map_err(ElectionError::Randomness)?);
         self.stand(settings, Nominee::returning(id, attempts, self.policy))
     }
 

@@ -19,7 +19,6 @@ use crate::client::{
     WatchLost, WatchUpdate,
 };
 use crate::path::child_path;
-use crate::site::random;
 use crate::{Error, ErrorKind};
 
 /// The most requests in flight.
@@ -93,7 +92,7 @@ impl Driver {
 
     async fn turn(&mut self) -> Result<(), Error> {
         self.submit();
-        let jitter = random::<1>().map_or(0, |[byte]| u64::from(byte));
+        let jitter = self.client.shared().ids.draw::<1>().map_or(0, |[byte]| u64::from(byte));
         let mut look = pin!(tokio::time::sleep(LOOK + Duration::from_millis(jitter * 100)));
         let (answers, heard) = poll_fn(|cx| {
             let answers = self.answers(cx);

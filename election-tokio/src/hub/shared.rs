@@ -12,6 +12,7 @@ use zk_session::{Instant, SubmitError};
 use super::lease_cell::LeaseCell;
 use super::{Change, Hub, Servers, Unlocked, Vitals};
 use crate::clock::Clock;
+use crate::ids::Ids;
 use crate::path::Chroot;
 use crate::telemetry::client_span;
 
@@ -23,6 +24,7 @@ pub(crate) struct Shared {
     pub(crate) span: Span,
     /// The longest frame to read, in bytes.
     pub(crate) max_reply: usize,
+    pub(crate) ids: Ids,
     lease: LeaseCell,
     pub(crate) vitals: Arc<Vitals>,
     hub: Mutex<Hub>,
@@ -37,13 +39,13 @@ impl Shared {
         servers: Servers,
         chroot: Chroot,
         max_reply: usize,
-        clock: Clock,
+        (clock, ids): (Clock, Ids),
     ) -> Result<Self, SubmitError> {
         let hub = Hub::new(settings, servers, clock.now())?;
         let vitals = Arc::clone(hub.vitals());
         let (lease, hub) = (LeaseCell::new(), Mutex::new(hub));
         let span = client_span(chroot.as_str());
-        Ok(Self { clock, chroot, span, max_reply, lease, vitals, hub })
+        Ok(Self { clock, chroot, span, max_reply, ids, lease, vitals, hub })
     }
 
     /// Works on the hub, dispatches the events, and lets the driver send the submitted requests.
@@ -202,7 +204,14 @@ mod tests {
     fn shared() -> Shared {
         let settings = Settings::new(Config::new(NonZeroUsize::MIN), 1);
         let chroot = Chroot::new("").unwrap();
-        Shared::new(settings, Servers::new(Vec::new()), chroot, 1024, Clock::start(None)).unwrap()
+        Shared::new(
+            settings,
+            Servers::new(Vec::new()),
+            chroot,
+            1024,
+            (Clock::start(None), Ids::default()),
+        )
+        .unwrap()
     }
 
     /// A driver that is woken to send requests looks at nothing else, unless the hub has noted that there is more.

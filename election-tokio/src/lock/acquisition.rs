@@ -19,7 +19,6 @@ use crate::client::Client;
 use crate::error::Place;
 use crate::held::Tenure;
 use crate::hub::Seat;
-use crate::site::random;
 use crate::updates::Updates;
 
 /// The step of an acquisition, in errors.
@@ -72,7 +71,8 @@ where
 
     fn begin(&self) -> Result<Acquisition, LockError> {
         let Self { client, site, contender, .. } = self;
-        let id = NomineeId::from_bytes(random().map_err(LockError::Randomness)?);
+        let id =
+            NomineeId::from_bytes(self.client.shared().ids.draw().map_err(LockError::Randomness)?);
         Acquisition::begin(client, Arc::clone(site), contender(id)?)
             .ok_or_else(|| LockError::AlreadyContending { path: site.path().to_owned() })
     }

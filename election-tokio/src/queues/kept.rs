@@ -9,7 +9,7 @@ use election_core::queue::ItemWindow;
 
 use super::error::TakeError;
 use super::item::QueueItem;
-use crate::site::random;
+use crate::ids::Ids;
 
 /// How many of the lowest items of a list are remembered: 8 KB.
 pub(super) const WINDOW: usize = 1024;
@@ -37,14 +37,14 @@ impl Kept {
     }
 
     /// Returns a number for a take, and what an earlier one knew of the queue.
-    pub(super) fn begin(&self) -> (u64, Box<Window>) {
+    pub(super) fn begin(&self, ids: &Ids) -> (u64, Box<Window>) {
         let mut state = self.lock();
         state.last_number += 1;
         let (number, window) = (state.last_number, state.windows.pop());
         drop(state);
         let fresh = || {
             // Takers with equal numbers only come too late more often.
-            let seed = random().map_or(1, u32::from_ne_bytes);
+            let seed = ids.draw().map_or(1, u32::from_ne_bytes);
             Box::new(Window::new(seed))
         };
         (number, window.unwrap_or_else(fresh))

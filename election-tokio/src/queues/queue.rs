@@ -25,7 +25,7 @@ use crate::Error;
 use crate::acl::Acls;
 use crate::client::Client;
 use crate::error::Place;
-use crate::site::{random, site};
+use crate::site::site;
 use crate::telemetry::recipe_metrics::TakeMeter;
 use crate::telemetry::{Asked, OperationSpan};
 
@@ -267,7 +267,8 @@ impl Queue {
         let acl = AclList::new(&self.acls.checked().map_err(invalid)?);
         let node = ElectionNode::Create(NodeKind::Persistent);
         let site = site(&self.client, &path, self.data.clone(), acl, node);
-        let id = NomineeId::from_bytes(random().map_err(TakeError::Randomness)?);
+        let id =
+            NomineeId::from_bytes(self.client.shared().ids.draw().map_err(TakeError::Randomness)?);
         let options = TakerOptions { format: self.format, purpose, when_empty };
         Ok(Taking::begin(&self.client, site, (id, options), &self.kept))
     }

@@ -31,7 +31,7 @@ impl Taking {
         (id, options): (NomineeId, TakerOptions),
         kept: &Arc<Kept>,
     ) -> Self {
-        let (number, window) = kept.begin();
+        let (number, window) = kept.begin(&client.shared().ids);
         let taker = Taker::new(id, options, *window);
         let (slot, verdict) = (Arc::<Slot>::default(), Arc::<Verdict>::default());
         let face = TakerFace { slot: Arc::clone(&slot), kept: Arc::clone(kept) };

@@ -4,8 +4,13 @@ use core::fmt;
 use core::str::FromStr;
 use core::time::Duration;
 
+use zk_embedded::Profile;
+use zk_session::lease::LeaseGrade;
+
+use super::ensemble::TouchLoss;
+use super::keeper::KeeperLike;
 use super::locks::Locks;
-use super::operating::Operating;
+use super::operating::{Ends, Operating};
 use super::plan::Plan;
 use super::profile::UnknownName;
 use super::round::Rounds;
@@ -22,12 +27,32 @@ pub enum Addition {
     /// Elections are ended and reopened, the leadership is handed over to a named candidate, and
     /// new leaders have a lock delay.
     Operating,
+    /// The same, and at times the operator deletes an election, while leaders write in epochs.
+    Deletions,
+    /// Hypervisors hold the machines of clients, whose clocks stand still meanwhile.
+    HeldMachines,
+    /// The servers are `ClickHouse` Keeper.
+    Keeper,
+    /// They are one of before 25.12.
+    OldKeeper,
+    /// They are `RaftKeeper`.
+    RaftKeeper,
     /// Clients use all recipes, and their connections are cut at requests, many in a row.
     Cuts,
 }
 
 impl Addition {
-    const ALL: [Self; 4] = [Self::BrokenAnswers, Self::Rounds, Self::Operating, Self::Cuts];
+    const ALL: [Self; 9] = [
+        Self::BrokenAnswers,
+        Self::Rounds,
+        Self::Operating,
+        Self::Deletions,
+        Self::HeldMachines,
+        Self::Keeper,
+        Self::OldKeeper,
+        Self::RaftKeeper,
+        Self::Cuts,
+    ];
 }
 
 impl fmt::Display for Addition {
@@ -36,6 +61,11 @@ impl fmt::Display for Addition {
             Self::BrokenAnswers => "broken-answers",
             Self::Rounds => "rounds",
             Self::Operating => "operating",
+            Self::Deletions => "deletions",
+            Self::HeldMachines => "held-machines",
+            Self::Keeper => "keeper",
+            Self::OldKeeper => "old-keeper",
+            Self::RaftKeeper => "raft-keeper",
             Self::Cuts => "cuts",
         })
     }
@@ -46,7 +76,10 @@ impl FromStr for Addition {
 
     fn from_str(text: &str) -> Result<Self, UnknownName> {
         let found = Self::ALL.into_iter().find(|addition| addition.to_string() == text);
-        found.ok_or(UnknownName("broken-answers, rounds, operating, cuts"))
+        found.ok_or(UnknownName(
+            "broken-answers, rounds, operating, deletions, held-machines, keeper, old-keeper, \
+             raft-keeper, cuts",
+        ))
     }
 }
 
@@ -62,6 +95,14 @@ impl Plan {
             }
             Addition::Rounds => self.rounds = Some(Rounds { every: Duration::from_millis(1_500) }),
             Addition::Operating => self.operate(),
+            Addition::Deletions => {
+                self.operate();
+                self.delete_elections();
+            }
+            Addition::HeldMachines => self.hold_machines(),
+            Addition::Keeper => self.be_like(Profile::Keeper),
+            Addition::OldKeeper => self.be_like(Profile::KeeperBefore2512),
+            Addition::RaftKeeper => self.be_like(Profile::RaftKeeper),
             Addition::Cuts => self.cut(),
         }
         self
@@ -78,6 +119,44 @@ impl Plan {
         self.look_every = self.timeout * rng.u32(500..2_000) / 1_000;
         self.operating = Some(operating);
         self.incidents.extend(schedule::draw_of_operating(&mut rng, self));
+        self.incidents.sort_by_key(|incident| incident.at);
+    }
+
+    /// Draws from numbers of its own, too.
+    fn delete_elections(&mut self) {
+        let mut rng = fastrand::Rng::with_seed(self.seed ^ 0x0000_de1e_7ed0);
+        let quiet = Duration::from_millis(rng.u64(0..1_500));
+        if let Some(operating) = &mut self.operating {
+            operating.ends = Ends::ByDeletion { quiet };
+        }
+        self.work_every = Some(self.work_every.unwrap_or(Duration::from_millis(400)));
+        self.incidents.extend(schedule::draw_of_deletions(&mut rng, self));
+        self.incidents.sort_by_key(|incident| incident.at);
+    }
+
+    /// Draws from numbers of its own, too. Leaders ask for confirmation where they write.
+    fn hold_machines(&mut self) {
+        let mut rng = fastrand::Rng::with_seed(self.seed ^ 0x0000_4e1d_4e1d);
+        self.work_every = Some(self.work_every.unwrap_or(Duration::from_millis(400)));
+        self.incidents.extend(schedule::draw_of_held_machines(&mut rng, self));
+        self.incidents.sort_by_key(|incident| incident.at);
+    }
+
+    /// Draws from numbers of its own, too. In half of the runs clients ask for no lease, but for what passes
+    /// for one while they are connected.
+    fn be_like(&mut self, profile: Profile) {
+        let mut rng = fastrand::Rng::with_seed(self.seed ^ 0x00c1_1c4b_0a5e);
+        self.like = Some(KeeperLike::draw(&mut rng, profile, self.tick));
+        if rng.bool() {
+            self.grade = LeaseGrade::Advisory;
+        }
+        // The recipes that want a lease have elections for an example.
+        (self.locks, self.uses) = (None, None);
+        self.work_every = Some(self.work_every.unwrap_or(Duration::from_millis(400)));
+        // Reads at a follower do not touch the leader's clock: ClickHouse #111102.
+        let within = self.timeout;
+        self.touch_loss = TouchLoss { per_mille: rng.u16(0..=1_000), within, ..self.touch_loss };
+        self.incidents.extend(schedule::draw_of_keepers(&mut rng, self));
         self.incidents.sort_by_key(|incident| incident.at);
     }
 

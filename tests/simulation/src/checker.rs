@@ -15,7 +15,7 @@ pub(super) use self::conduct::Conduct;
 pub(super) use self::contract::{Contract, Entry, ServerKind, WatchKind};
 pub(super) use self::election_node::Change;
 pub(super) use self::holders::{Holders, Valid};
-pub(super) use self::operating::{Asked, Operated, Word, mark_of};
+pub(super) use self::operating::{Asked, Operated, Word, epoch_of, mark_of};
 use super::outcome::Law;
 use super::queue::{Kind, Queue};
 

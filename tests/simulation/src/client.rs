@@ -2,9 +2,12 @@
 //! adapter does, and has users.
 
 mod calls;
+mod confirming;
 mod contending;
+mod deleting;
 mod ending;
 mod endings;
+mod epochs;
 mod handing_over;
 mod handover;
 mod observed;
@@ -33,6 +36,7 @@ use zk_session::{
 
 pub(super) use self::calls::CallId;
 use self::calls::Calls;
+pub(super) use self::confirming::Question;
 pub(super) use self::ending::{Goal, sign_of};
 pub(super) use self::handing_over::Leader;
 pub(super) use self::handover::Detached;

@@ -61,6 +61,10 @@ pub(super) struct Clock {
     at_origin: u64,
     /// Millionths of a nanosecond that the clock advances in a nanosecond.
     rate: u32,
+    /// How long it has stood still, in true time.
+    stood_still: u64,
+    /// It stands still since then.
+    stands_since: Option<Time>,
 }
 
 const TRUE_RATE: u32 = 1_000_000;
@@ -76,20 +80,41 @@ impl Clock {
         Self {
             at_origin: rng.u64(0..1_000_000_000_000),
             rate: TRUE_RATE - drift + rng.u32(0..=2 * drift),
+            stood_still: 0,
+            stands_since: None,
         }
+    }
+
+    /// Stops the clock, until it goes on.
+    pub(super) fn stop(&mut self, now: Time) {
+        self.stands_since = self.stands_since.or(Some(now));
+    }
+
+    /// Lets the clock go on, from what it shows. Returns how long it stood still, if it did.
+    pub(super) fn go_on(&mut self, now: Time) -> Option<Duration> {
+        let stood = now.since(self.stands_since.take()?);
+        self.stood_still = self.stood_still.saturating_add(nanos(stood));
+        Some(stood)
+    }
+
+    /// Returns how far a span of true time is on this clock.
+    pub(super) fn span(self, span: Duration) -> Duration {
+        let run = u128::from(nanos(span)) * u128::from(self.rate) / u128::from(TRUE_RATE);
+        Duration::from_nanos(saturating(run))
     }
 
     /// Returns the reading of the clock at `time`.
     pub(super) fn reading(self, time: Time) -> Duration {
-        let run = u128::from(time.0) * u128::from(self.rate) / u128::from(TRUE_RATE);
-        Duration::from_nanos(self.at_origin.saturating_add(saturating(run)))
+        let time = self.stands_since.map_or(time, |since| since.min(time));
+        let run = self.span(Duration::from_nanos(time.0.saturating_sub(self.stood_still)));
+        Duration::from_nanos(self.at_origin.saturating_add(nanos(run)))
     }
 
     /// Returns the first moment at which the clock shows `reading` or more.
     pub(super) fn when(self, reading: Duration) -> Time {
         let run = nanos(reading).saturating_sub(self.at_origin);
         let time = (u128::from(run) * u128::from(TRUE_RATE)).div_ceil(u128::from(self.rate));
-        Time(saturating(time))
+        Time(saturating(time).saturating_add(self.stood_still))
     }
 }
 
@@ -113,6 +138,21 @@ fn saturating(nanos: u128) -> u64 {
 mod tests {
     use super::*;
 
+    const fn at_rate(rate: u32) -> Clock {
+        Clock { at_origin: 0, rate, stood_still: 0, stands_since: None }
+    }
+
+    #[test]
+    fn a_clock_goes_on_from_what_it_shows() {
+        let mut clock = at_rate(TRUE_RATE);
+        clock.stop(Time::from_millis(100));
+        assert_eq!(clock.reading(Time::from_millis(700)), Duration::from_millis(100));
+        let stood = clock.go_on(Time::from_millis(700));
+        assert_eq!(stood, Some(Duration::from_millis(600)));
+        assert_eq!(clock.reading(Time::from_millis(900)), Duration::from_millis(300));
+        assert_eq!(clock.when(Duration::from_millis(300)), Time::from_millis(900));
+    }
+
     #[test]
     fn a_clock_is_read_back_exactly() {
         let mut rng = fastrand::Rng::with_seed(5);
@@ -131,8 +171,8 @@ mod tests {
     #[test]
     fn the_margin_of_a_lease_covers_the_drift() {
         let timeout = Duration::from_secs(10);
-        let slow = Clock { at_origin: 0, rate: TRUE_RATE - Clock::MAX_DRIFT };
-        let fast = Clock { at_origin: 0, rate: TRUE_RATE + Clock::MAX_DRIFT };
+        let slow = at_rate(TRUE_RATE - Clock::MAX_DRIFT);
+        let fast = at_rate(TRUE_RATE + Clock::MAX_DRIFT);
         let lapses = slow.when(timeout * 9 / 10);
         let expires = fast.when(timeout);
         assert!(lapses < expires, "{lapses} {expires}");
@@ -143,8 +183,8 @@ mod tests {
     fn clocks_that_are_off_by_the_margin_each_are_too_far_apart() {
         let timeout = Duration::from_secs(10);
         for (drift, holds) in [(52_631, true), (52_700, false), (100_000, false)] {
-            let slow = Clock { at_origin: 0, rate: TRUE_RATE - drift };
-            let fast = Clock { at_origin: 0, rate: TRUE_RATE + drift };
+            let slow = at_rate(TRUE_RATE - drift);
+            let fast = at_rate(TRUE_RATE + drift);
             assert_eq!(slow.when(timeout * 9 / 10) <= fast.when(timeout), holds, "{drift}");
         }
     }

@@ -39,6 +39,8 @@ pub enum What {
     CrashClient(Who),
     /// A client's process stands still.
     PauseClient(Who),
+    /// A hypervisor holds a client's machine: the process stands still, and its clock does.
+    HoldMachine(Who),
     /// All nominations of a client are withdrawn, those that lead resign.
     Withdraw(Who),
     /// A client closes its session, and is started again.
@@ -85,6 +87,8 @@ pub enum What {
     DeleteEntry(u8),
     /// An operator ends an election, by its number, and reopens it later.
     EndElection(u8),
+    /// An operator ends an election, by its number, and deletes it, with what stands beside its node.
+    DeleteElection(u8),
     /// The client that leads hands the leadership over to a candidate, counted from the one behind it.
     HandLeadOver(Place),
     /// The client that leads an election, by its number, gives the leadership up.
@@ -100,6 +104,16 @@ pub enum What {
     Depose,
     /// A member's process is gone, to be started again.
     CrashMember(Whom),
+    /// A member is shut down in order, which ends the sessions of its clients before it closes their
+    /// connections (`Shutdown::SessionsEnd`), and is started again.
+    ShutDown(Whom),
+    /// The wall clock of ZooKeeper's leader goes forward, by which a server that is not ZooKeeper ends
+    /// sessions. Keeper: `getNowMilliseconds`, SessionExpiryQueue.h@c5f18bd; `RaftKeeper`:
+    /// SessionExpiryQueue.h:31-35.
+    StepWallClock(Duration),
+    /// A client's session ends although it was just heard of: the leader had not applied that yet. Keeper:
+    /// `sessionCleanerTask`, KeeperDispatcher.cpp@fcfb299.
+    EndSession(Who),
     /// All members are gone, to be started again.
     CrashAll,
     /// A member's process stands still.
@@ -180,6 +194,7 @@ impl What {
             | Self::BreakOff(_)
             | Self::CrashClient(_)
             | Self::PauseClient(_)
+            | Self::HoldMachine(_)
             | Self::CloseClient(_)
             | Self::EndClient(..)
             | Self::ListServers(..)
@@ -189,9 +204,11 @@ impl What {
             | Self::Throttle(_)
             | Self::Forbid(..)
             | Self::EndElection(_)
+            | Self::DeleteElection(_)
             | Self::ImpairMember(..)
             | Self::Depose
             | Self::CrashMember(_)
+            | Self::ShutDown(_)
             | Self::CrashAll
             | Self::PauseMember(_) => true,
             Self::LoseClient(_)
@@ -210,6 +227,8 @@ impl What {
             | Self::GiveUpLead(..)
             | Self::EraseMark(_)
             | Self::RaiseBounds(_)
+            | Self::StepWallClock(_)
+            | Self::EndSession(_)
             | Self::LosePeers(..) => false,
         }
     }
@@ -226,6 +245,7 @@ impl What {
             Self::BreakOff(_) => "answers broken off",
             Self::CrashClient(_) => "client crash",
             Self::PauseClient(_) => "client pause",
+            Self::HoldMachine(_) => "machine held",
             Self::Withdraw(_) => "withdrawal",
             Self::CloseClient(_) => "client close",
             Self::EndClient(_, Ending::Close, _) => "client close, awkward",
@@ -250,7 +270,11 @@ impl What {
             Self::WriteContender(..) => "contender written",
             Self::RemoveLock(_) => "lock's node removed",
             Self::DeleteEntry(_) => "entry deleted",
+            Self::ShutDown(_) => "member shut down, and sessions ended",
+            Self::StepWallClock(_) => "wall clock stepped",
+            Self::EndSession(_) => "session ended by the servers",
             Self::EndElection(_) => "election ended",
+            Self::DeleteElection(_) => "election deleted",
             Self::HandLeadOver(_) => "leadership handed over",
             Self::GiveUpLead(_, GivingUp::Resign) => "leader resigns",
             Self::GiveUpLead(_, GivingUp::ResignUncleanly) => "leader resigns uncleanly",
@@ -295,6 +319,7 @@ impl fmt::Display for What {
             Self::BreakOff(who) => write!(f, "{who} gets a handshake and no other answer"),
             Self::CrashClient(who) => write!(f, "{who} crashes"),
             Self::PauseClient(who) => write!(f, "{who} is paused"),
+            Self::HoldMachine(who) => write!(f, "the machine of {who} is held, with its clock"),
             Self::Withdraw(who) => write!(f, "{who} withdraws or resigns"),
             Self::CloseClient(who) => write!(f, "{who} closes its session"),
             Self::EndClient(who, ending, moment) => write!(f, "{who} {ending}{moment}"),
@@ -319,7 +344,7 @@ impl fmt::Display for What {
 }
 
 impl What {
-    /// Writes the acts of the operator, and the incidents of members of the ensemble.
+    /// Writes the acts of the operator.
     fn tell_of_others(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Evict(place) => write!(f, "the operator deletes candidate {place}"),
@@ -350,6 +375,9 @@ impl What {
             Self::EndElection(election) => {
                 write!(f, "the operator ends election {}", election + 1)
             }
+            Self::DeleteElection(election) => {
+                write!(f, "the operator ends and deletes election {}", election + 1)
+            }
             Self::HandLeadOver(place) => write!(
                 f,
                 "the leader of election {} hands over to candidate {} behind it",
@@ -362,6 +390,13 @@ impl What {
             Self::EraseMark(election) => {
                 write!(f, "the operator deletes the mark of election {}", election + 1)
             }
+            _ => self.tell_of_members(f),
+        }
+    }
+
+    /// Writes the incidents of members of the ensemble.
+    fn tell_of_members(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
             Self::ImpairMember(whom, others, heading, Impairment::Held) => {
                 write!(f, "nothing passes {heading} {whom}, as to {others}")
             }
@@ -374,6 +409,11 @@ impl What {
             ),
             Self::CrashMember(whom) => write!(f, "{whom} crashes"),
             Self::CrashAll => f.write_str("all servers crash"),
+            Self::ShutDown(whom) => write!(f, "{whom} ends its clients' sessions and shuts down"),
+            Self::StepWallClock(step) => {
+                write!(f, "the wall clock of the leader goes forward by {} ms", step.as_millis())
+            }
+            Self::EndSession(who) => write!(f, "the servers end the session of {who}"),
             Self::PauseMember(whom) => write!(f, "{whom} is paused"),
             _ => f.write_str(self.kind()),
         }

@@ -26,6 +26,7 @@ mod ending;
 pub mod ensemble;
 mod heartbeats;
 mod incident;
+mod keeper;
 mod links;
 mod locks;
 mod network;

@@ -33,6 +33,14 @@ pub enum Law {
     /// No leadership is lost to a lapse while its client's connection and the ensemble are well,
     /// whatever becomes of the client's other candidates.
     LapseWhileWell,
+    /// No lease is granted by servers that are not ZooKeeper's, unless its user asks for none.
+    NoLeaseThere,
+    /// What passes for a lease where none is asked for ends with the connection.
+    AdvisoryWhileConnected,
+    /// A leadership is valid by a clock that stood still beside another one, and for longer than it did.
+    StaleNoLonger,
+    /// What was confirmed stood at some moment since it was asked for.
+    Confirmed,
     /// The tokens of writes under guard never go back.
     GuardedWritesInOrder,
     /// A nominee never has two candidate znodes in one session.
@@ -88,6 +96,9 @@ pub enum Law {
     /// The mark that says whose leadership has not ended cleanly is that of the present leader, and goes
     /// with its candidate at a clean end.
     MarkOfTheLeader,
+    /// The epoch goes with its election, and never back before; what is written in epochs is written in the
+    /// order of tokens.
+    EpochsInOrder,
     /// A hand-over promotes the candidate that it names next, or changes nothing.
     HandedOver,
     /// In a hand-over those stand behind, and only those, that are ahead of the candidate that it names,
@@ -123,6 +134,10 @@ impl fmt::Display for Law {
             Self::HeldIsValid => "held, as the host says, and not valid",
             Self::EvictionHeard => "a leader long after its eviction",
             Self::LapseWhileWell => "a lease that lapses while all is well",
+            Self::NoLeaseThere => "a lease where none is kept",
+            Self::AdvisoryWhileConnected => "a leadership valid without a connection",
+            Self::StaleNoLonger => "a stale leader for longer than its clock stood still",
+            Self::Confirmed => "a confirmation of what was over",
             Self::GuardedWritesInOrder => "a guarded write of an earlier leader",
             Self::OneCandidate => "two candidates of one nominee and session",
             Self::OneWakeUp => "two followers woken by one deletion",
@@ -145,6 +160,7 @@ impl fmt::Display for Law {
             Self::EndedForAll => "an end of an election that is none",
             Self::LockDelay => "a lock delay that does not pass, or is none",
             Self::MarkOfTheLeader => "a mark that is not the present leader's",
+            Self::EpochsInOrder => "an epoch that goes back",
             Self::HandedOver => "a hand-over to another candidate",
             Self::MakesWay => "a nominee that does not make way as it is to",
             Self::WokenInTime => "one that waits and is forgotten",
@@ -190,6 +206,12 @@ pub struct Stats {
     pub uses: UseStats,
     /// How elections were operated.
     pub operating: OperatingStats,
+    /// Leaderships that were announced.
+    pub announced: u64,
+    /// Leaderships that were valid by a clock which had stood still, beside another one.
+    pub stale: u64,
+    /// Leaderships that a quorum has confirmed.
+    pub confirmed: u64,
     /// Writes under guard that were applied.
     pub guarded_writes: u64,
     /// Sessions that expired, as their clients heard.
@@ -282,6 +304,14 @@ pub struct OperatingStats {
     pub elected_unheard: u64,
     /// Leaders whose mark an operator may have deleted in the step of the servers in which it was written.
     pub erased_unseen: u64,
+    /// Elections that were deleted, to the knowledge of their operator.
+    pub deleted: u64,
+    /// Epochs that began.
+    pub epochs: u64,
+    /// Writes in an epoch that were applied.
+    pub writes_in_epochs: u64,
+    /// How many of those were in an epoch of an election that was deleted.
+    pub writes_in_deleted: u64,
 }
 
 impl AddAssign for OperatingStats {
@@ -295,6 +325,10 @@ impl AddAssign for OperatingStats {
         self.judged_delays += other.judged_delays;
         self.elected_unheard += other.elected_unheard;
         self.erased_unseen += other.erased_unseen;
+        self.deleted += other.deleted;
+        self.epochs += other.epochs;
+        self.writes_in_epochs += other.writes_in_epochs;
+        self.writes_in_deleted += other.writes_in_deleted;
     }
 }
 
@@ -332,6 +366,9 @@ impl AddAssign<&Self> for Stats {
         self.locks += other.locks;
         self.uses += other.uses;
         self.operating += other.operating;
+        self.announced += other.announced;
+        self.stale += other.stale;
+        self.confirmed += other.confirmed;
         self.guarded_writes += other.guarded_writes;
         self.expiries += other.expiries;
         self.calls += other.calls;

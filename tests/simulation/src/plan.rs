@@ -13,8 +13,9 @@ use super::addition::Addition;
 use super::clock::{Clock, Time};
 use super::ensemble::{ReadOnlyMode, TouchLoss};
 use super::incident::{Incident, What};
+use super::keeper::KeeperLike;
 use super::locks::Locks;
-use super::operating::Operating;
+use super::operating::{Ends, Operating};
 use super::profile::{Profile, grade_name};
 use super::queue::Queue;
 use super::reasons::Counters;
@@ -79,6 +80,8 @@ pub struct Plan {
     pub(super) locks: Option<Locks>,
     /// How clients use barriers, queues and the counter, if they do.
     pub(super) uses: Option<Uses>,
+    /// The servers, if they are not ZooKeeper's.
+    pub(super) like: Option<KeeperLike>,
     /// How elections are operated, if they are.
     pub(super) operating: Option<Operating>,
     /// How often heartbeats come.
@@ -156,6 +159,7 @@ impl Plan {
             addition: None,
             locks: None,
             uses: None,
+            like: None,
             operating: None,
             heartbeats: HeartbeatPace::default(),
             keep_ready: KeepReady::default(),
@@ -325,6 +329,16 @@ impl Plan {
             / 10
     }
 
+    /// Whether clients ask for no lease.
+    pub(super) fn is_advisory(&self) -> bool {
+        self.grade == LeaseGrade::Advisory
+    }
+
+    /// Whether leaders write in epochs, beside what they write under the guard of their candidates.
+    pub(super) fn writes_in_epochs(&self) -> bool {
+        self.operating.is_some_and(|it| matches!(it.ends, Ends::ByDeletion { .. }))
+    }
+
     /// How long a new leader waits if the one before it has not said that it ended.
     pub(super) fn lock_delay(&self) -> Duration {
         self.operating.map_or(Duration::ZERO, |operating| operating.lock_delay)
@@ -430,6 +444,9 @@ impl Plan {
                 f,
                 "a recipe each {every} ms, for {longest} ms at most; {participants} enter"
             )?;
+        }
+        if let Some(like) = self.like {
+            writeln!(f, "{like:?}")?;
         }
         if let Some(operating) = self.operating {
             let look_every = self.look_every.as_millis();

@@ -118,6 +118,15 @@ impl Queue {
         }
     }
 
+    /// Returns the znode that leaders of an election write to, under a check of their epoch.
+    pub(super) const fn register(self) -> &'static str {
+        match self.0 {
+            0 => "/register",
+            1 => "/register-2",
+            _ => "/register-3",
+        }
+    }
+
     /// Returns the path of a child of the node.
     pub(super) fn child(self, name: impl fmt::Display) -> String {
         format!("{}/{name}", self.node())

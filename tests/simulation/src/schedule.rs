@@ -11,14 +11,18 @@ use super::profile::Profile;
 mod bursts;
 mod callers;
 mod cuts;
+mod held_machines;
+mod keepers;
 mod locks;
 mod operating;
 mod uses;
 
 pub(super) use self::callers::draw as draw_of_callers;
 pub(super) use self::cuts::draw as draw_of_cuts;
+pub(super) use self::held_machines::draw as draw_of_held_machines;
+pub(super) use self::keepers::draw as draw_of_keepers;
 pub(super) use self::locks::draw as draw_of_locks;
-pub(super) use self::operating::draw as draw_of_operating;
+pub(super) use self::operating::{draw as draw_of_operating, draw_of_deletions};
 pub(super) use self::uses::draw as draw_of_uses;
 
 /// Nothing happens before that: the nominees take their places.

@@ -2,10 +2,12 @@
 //! its clients' connections.
 
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
+use core::time::Duration;
 use std::collections::BTreeMap;
 
 use bytes::BytesMut;
 use zk_embedded::{ConnectionId, Database, Instant, Standalone, TooManyConnections, Transmit};
+use zk_jute::SessionId;
 
 use super::clock::{Clock, Time};
 use super::ensemble::{Member, MemberId, MemberRole, PeerMessage, PeerOutput};
@@ -161,6 +163,27 @@ impl Host {
         match &mut self.server {
             Server::Alone(_) => None,
             Server::Member(member) => member.poll_peer(),
+        }
+    }
+
+    /// Ends these sessions at once, if it decides about them.
+    pub(super) fn end_sessions(&mut self, now: Time, sessions: &[SessionId]) {
+        let now = self.now(now);
+        match &mut self.server {
+            Server::Alone(server) => {
+                for session in sessions {
+                    // One that has ended by itself needs no end.
+                    let _ = server.expire_connected(now, *session);
+                }
+            }
+            Server::Member(member) => member.end_sessions(now, sessions),
+        }
+    }
+
+    /// Lets the clock by which sessions end go forward, if it leads others.
+    pub(super) fn step_wall_clock(&mut self, step: Duration) {
+        if let Server::Member(member) = &mut self.server {
+            member.step_wall_clock(step);
         }
     }
 

@@ -4,6 +4,8 @@ mod beginning;
 mod deliver;
 mod faults;
 mod handover;
+mod held_machines;
+mod keepers;
 mod lists;
 mod locks;
 mod operating;
@@ -28,6 +30,7 @@ use zk_session::ServerIndex;
 use zk_session::lease::LeaseGrade;
 
 use self::faults::Undo;
+use self::held_machines::Stale;
 use self::phase::Phase;
 use self::process::Process;
 use self::trouble::Troubles;
@@ -132,6 +135,8 @@ pub(super) struct World<'p> {
     ends: BTreeMap<Queue, u32>,
     /// The nominees that wait for the lock delay, with their clients.
     delayed: BTreeSet<(usize, NomineeId)>,
+    /// In runs in which machines are held.
+    stale: Stale,
     stats: Stats,
     observed: Vec<Observed>,
     buffer: BytesMut,
@@ -223,7 +228,7 @@ impl World<'_> {
                     return Err((Law::HeldIsValid, name(nominee)));
                 }
             }
-            for (nominee, token) in process.valid(now) {
+            for (nominee, token) in process.valid_had_the_clock_gone_on(now) {
                 let evicted_at = candidates.evicted_at(token);
                 // No event reports a candidate that no client may read: its nominee has to look.
                 let look = if candidates.is_hidden(token) {
@@ -240,14 +245,18 @@ impl World<'_> {
             }
         }
         self.valid.clear();
-        let valid = self.processes.iter().flat_map(|process| process.valid(now));
+        let valid = self.processes.iter();
+        let valid = valid.flat_map(|process| process.valid_had_the_clock_gone_on(now));
         let valid = valid.filter(|(_, token)| candidates.evicted_at(*token).is_none());
         self.valid.extend(valid.map(|(nominee, token)| Valid { nominee, token }));
+        if self.plan.is_advisory() {
+            return self.check_advisory();
+        }
         for (queue, holders) in Queue::ALL.into_iter().zip(&mut self.holders) {
             let of_it = self.valid.iter().filter(|valid| queue_of(valid.nominee) == queue);
             holders.check(of_it.copied())?;
         }
-        Ok(())
+        self.check_stale()
     }
 
     fn check_progress(&self) -> Result<(), Broken> {

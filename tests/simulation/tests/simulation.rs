@@ -135,6 +135,59 @@ fn the_laws_hold_where_elections_are_operated() {
     assert!(stats.judged_delays > 30, "{stats:?}");
 }
 
+/// An election that is deleted takes its epoch and the mark of its leader with it, and touches nothing of
+/// the next one, whatever fails.
+#[test]
+fn the_laws_hold_where_elections_are_deleted() {
+    let mut stats = OperatingStats::default();
+    for (seed, profile) in (0..150).zip(Profile::ALL.into_iter().cycle()) {
+        let plan = Plan::draw(seed, profile, None).with(Addition::Deletions);
+        let outcome = run(&plan, Recording::Off);
+        let command = plan.command();
+        assert!(outcome.violation.is_none(), "{:?}\n{command}", outcome.violation);
+        stats += outcome.stats.operating;
+    }
+    assert!(stats.deleted > 200 && stats.epochs > 500, "{stats:?}");
+    assert!(stats.writes_in_epochs > 4_000 && stats.judged_delays > 100, "{stats:?}");
+}
+
+/// Where hypervisors hold machines, whose clocks stand still, a lease is worth nothing beyond what it
+/// would be worth if the clock had gone on; tokens, writes under guard and confirmations hold.
+#[test]
+fn tokens_and_confirmations_hold_where_clocks_stand_still() {
+    let (mut stale, mut confirmed) = (0, 0);
+    for (seed, profile) in (0..150).zip(Profile::ALL.into_iter().cycle()) {
+        let plan = Plan::draw(seed, profile, None).with(Addition::HeldMachines);
+        let outcome = run(&plan, Recording::Off);
+        let command = plan.command();
+        assert!(outcome.violation.is_none(), "{:?}\n{command}", outcome.violation);
+        stale += outcome.stats.stale;
+        confirmed += outcome.stats.confirmed;
+    }
+    assert!(stale > 40, "{stale} leaders were stale beside another one");
+    assert!(confirmed > 4_000, "{confirmed} leaderships were confirmed");
+}
+
+/// On servers that are not ZooKeeper's no lease is granted, whatever they do to sessions; where none is
+/// asked for, what passes for one ends with the connection, and guarded writes keep their order.
+#[test]
+fn no_lease_holds_on_servers_that_are_not_zookeepers() {
+    for addition in [Addition::Keeper, Addition::OldKeeper, Addition::RaftKeeper] {
+        let (mut announced, mut writes, mut waiting) = (0, 0, 0);
+        for (seed, profile) in (0..60).zip(Profile::ALL.into_iter().cycle()) {
+            let plan = Plan::draw(seed, profile, None).with(addition);
+            let outcome = run(&plan, Recording::Off);
+            let command = plan.command();
+            assert!(outcome.violation.is_none(), "{:?}\n{command}", outcome.violation);
+            announced += outcome.stats.announced;
+            writes += outcome.stats.guarded_writes;
+            waiting += u64::from(outcome.stats.announced == 0);
+        }
+        assert!(announced > 100 && writes > 500, "{addition}: {announced}, {writes} writes");
+        assert!(waiting > 15, "{addition}: {waiting} runs in which no lease was granted");
+    }
+}
+
 /// Seeds beyond those above that broke a law: a nominee that was elected by a candidate which an operator
 /// had hidden before it was deleted; a mark that was written and deleted in one step of the servers; a
 /// lease that was called secure just before it lapsed; and watches that a server had no time to remove.

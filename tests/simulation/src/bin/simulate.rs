@@ -3,7 +3,8 @@
 //! `simulate --seeds 10000 --from 0 [--profile P] [--grade G] [--story]` runs seeds 0 to 9999. A
 //! profile says what fails: `clients`, `follower`, `quorum`; without one the seeds take turns. A grade
 //! that does not hold under the profile is *expected* to break: `--grade contact --profile follower`.
-//! `--with broken-answers`, `--with rounds`, `--with operating` or `--with cuts` adds what no seed draws. With `--story`, each seed tells
+//! `--with broken-answers`, `rounds`, `operating`, `deletions`, `held-machines`,
+//! `keeper`, `old-keeper`, `raft-keeper` or `cuts` adds what no seed draws. With `--story`, each seed tells
 //! what happened in it. A seed that breaks a law is cut down to the needed incidents, and told; the
 //! exit code is then 1. With `--until-broken` the first such seed is the last.
 
@@ -198,11 +199,19 @@ fn tell_of_uses(uses: UseStats) {
     );
 }
 
+fn tell_of_stops(stats: &Stats) {
+    println!(
+        "{} leaderships announced; {} stale beside another one by a clock that stood still; {} confirmed",
+        stats.announced, stats.stale, stats.confirmed
+    );
+}
+
 fn tell_of_operating(operating: OperatingStats) {
     println!(
         "elections: {} ended, {} nominations told of it; {} handed over, {} made way; {} ended cleanly, \
          {} lock delays awaited, {} judged; {} elected by a hidden candidate that was gone, \
-         {} marks deleted unseen at most",
+         {} marks deleted unseen at most; {} deleted, {} epochs, {} writes in them, {} in one of a deleted \
+         election",
         operating.ended,
         operating.told_of_an_end,
         operating.handed_over,
@@ -212,6 +221,10 @@ fn tell_of_operating(operating: OperatingStats) {
         operating.judged_delays,
         operating.elected_unheard,
         operating.erased_unseen,
+        operating.deleted,
+        operating.epochs,
+        operating.writes_in_epochs,
+        operating.writes_in_deleted,
     );
 }
 
@@ -258,6 +271,7 @@ fn summarise(tally: &Tally, wall: Duration) {
     );
     tell_of_uses(stats.uses);
     tell_of_operating(stats.operating);
+    tell_of_stops(stats);
     for (kind, count) in &stats.incidents {
         println!("  {count:>8}  {kind}");
     }

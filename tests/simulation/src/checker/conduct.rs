@@ -200,6 +200,9 @@ impl Automaton {
                 | Observed::StepsDown { .. }
                 | Observed::Condemns { .. }
                 | Observed::EndAcknowledged(_)
+                | Observed::ElectionDeleted
+                | Observed::AsksToConfirm { .. }
+                | Observed::Confirmed(_)
                 | Observed::Entry(_),
             ) => state,
             (Self::Apart, Observed::ConnectFailed)

@@ -1,6 +1,7 @@
 //! The laws of ended elections, hand-overs and lock delays, held against what is committed.
 
 mod book;
+mod epochs;
 
 use core::time::Duration;
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,6 +14,7 @@ use zk_jute::{SessionId, Zxid};
 
 pub(crate) use self::book::mark_of;
 use self::book::{Book, Erasures, Gone};
+pub(crate) use self::epochs::epoch_of;
 use super::election_node::Change;
 use super::{Broken, Candidates, name, queue_of};
 use crate::client::Leader;
@@ -82,6 +84,7 @@ impl Operated {
         self.seen = database.last_zxid();
         for book in &mut self.books {
             self.stats.erased_unseen += book.take_in(now, database, candidates);
+            book.epoch.take_in(book.queue, database, &mut self.stats)?;
         }
         let gone = changes.iter().filter_map(|change| match change {
             Change::Deleted(candidate) => Some(candidate),
@@ -225,6 +228,11 @@ impl Operated {
         }
     }
 
+    /// An operator has deleted an election.
+    pub(crate) const fn deleted(&mut self) {
+        self.stats.deleted += 1;
+    }
+
     pub(crate) fn reopens(&mut self, queue: Queue) {
         if let Some(book) = self.book(queue) {
             book.acknowledged_at = None;
@@ -247,12 +255,18 @@ impl Operated {
     }
 
     /// A nominee waits for the lock delay.
-    pub(crate) fn awaits(&mut self, nominee: NomineeId) -> Result<(), Broken> {
+    pub(crate) fn awaits(
+        &mut self,
+        nominee: NomineeId,
+        candidates: &Candidates,
+    ) -> Result<(), Broken> {
         self.stats.delayed += 1;
         let Some(book) = self.books.get(queue_of(nominee).index()) else {
             return Ok(());
         };
-        if book.mark.is_some() || book.erasures == Erasures::Sometimes {
+        // An election goes with its mark once its candidates are gone, of which their nominees hear late.
+        let is_gone = !candidates.stands_for(nominee);
+        if book.mark.is_some() || book.erasures == Erasures::Sometimes || is_gone {
             return Ok(());
         }
         Err((Law::LockDelay, format!("{} waits, and there is no mark", name(nominee))))

@@ -1,5 +1,7 @@
 //! Ending an election and reopening it, by the requests that the guide to operating elections names.
 
+use core::ops::ControlFlow;
+use core::time::Duration;
 use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
@@ -10,6 +12,7 @@ use zk_jute::records::{
 use zk_jute::{Decode as _, ErrorCode, Vector, Version};
 use zk_session::{Completion, Failure, Instant};
 
+use super::deleting::Deletion;
 use super::operating::AGAIN;
 use super::{CallId, Client, Observed};
 use crate::queue::Queue;
@@ -29,6 +32,8 @@ pub(super) struct Ending {
 pub(crate) enum Goal {
     Ended,
     Open,
+    /// It is ended, and deleted with its marks once no candidate has come for this time.
+    Deleted(Duration),
 }
 
 #[derive(Debug)]
@@ -43,6 +48,8 @@ enum Step {
         /// One of them may have failed.
         in_doubt: bool,
     },
+    /// All candidates are gone, and the election is to go.
+    Deletion(Deletion),
     /// It begins anew.
     Later(Instant),
 }
@@ -55,7 +62,7 @@ pub(crate) fn sign_of(queue: Queue) -> String {
 impl Ending {
     pub(super) const fn due(&self) -> Option<Instant> {
         match self.step {
-            Step::Later(at) => Some(at),
+            Step::Later(at) | Step::Deletion(Deletion::Quiet(at)) => Some(at),
             _ => None,
         }
     }
@@ -64,6 +71,7 @@ impl Ending {
         match &self.step {
             Step::Sign(awaited) | Step::Node(awaited) | Step::List(awaited) => *awaited == call,
             Step::Delete { unanswered, .. } => unanswered.contains(&call),
+            Step::Deletion(deletion) => deletion.awaits(call),
             Step::Later(_) => false,
         }
     }
@@ -77,8 +85,14 @@ impl Client {
     }
 
     pub(super) fn begin_again(&mut self, now: Instant, queue: Queue) {
-        if let Some(goal) = self.procedures.endings.get(&queue).map(|ending| ending.goal) {
-            self.bring_about(now, queue, goal);
+        match self.procedures.endings.remove(&queue) {
+            Some(Ending { goal, step: Step::Deletion(Deletion::Quiet(_)) }) => {
+                let step = self.look_for_the_last_time(now, queue).map(Step::Deletion);
+                let step = step.unwrap_or(Step::Later(now + AGAIN));
+                self.procedures.endings.insert(queue, Ending { goal, step });
+            }
+            Some(Ending { goal, .. }) => self.bring_about(now, queue, goal),
+            None => {}
         }
     }
 
@@ -87,7 +101,7 @@ impl Client {
         let (acl, mode) = (Vector::<Acl<'_>>::OPEN, CreateMode::PERSISTENT);
         let create = CreateRequest { path, data: Some(&[]), acl, mode };
         let call = match goal {
-            Goal::Ended => self.submit_call(now, &create),
+            Goal::Ended | Goal::Deleted(_) => self.submit_call(now, &create),
             Goal::Open => self.submit_call(now, &DeleteRequest { path, version }),
         };
         call.map_or(Step::Later(now + AGAIN), Step::Sign)
@@ -111,9 +125,12 @@ impl Client {
         let next = match (step, goal, outcome) {
             (Step::Sign(_), Goal::Open, Ok(_)) => return,
             (Step::Sign(_), Goal::Open, Err(_)) if refused == Some(ErrorCode::NO_NODE) => return,
-            (Step::Sign(_), Goal::Ended, Ok(_)) => self.list_candidates(now, queue),
-            (Step::Sign(_), Goal::Ended, Err(_)) if refused == Some(ErrorCode::NODE_EXISTS) => {
+            (Step::Sign(_), _, Ok(_)) => self.list_candidates(now, queue),
+            (Step::Sign(_), _, Err(_)) if refused == Some(ErrorCode::NODE_EXISTS) => {
                 self.list_candidates(now, queue)
+            }
+            (Step::Sign(_), Goal::Deleted(_), Err(_)) if refused == Some(ErrorCode::NO_NODE) => {
+                self.look_for_stray_marks(now, queue).map_or(later, Step::Deletion)
             }
             (Step::Sign(_), Goal::Ended, Err(_)) if refused == Some(ErrorCode::NO_NODE) => {
                 let (acl, mode) = (Vector::<Acl<'_>>::OPEN, CreateMode::PERSISTENT);
@@ -124,7 +141,7 @@ impl Client {
             (Step::List(_), _, Ok(Completion { body, .. })) => {
                 match self.delete_candidates(now, queue, body) {
                     Some(Step::Delete { unanswered, in_doubt: false }) if unanswered.is_empty() => {
-                        return self.told.push(Observed::EndAcknowledged(queue));
+                        return self.acknowledge(now, queue, goal);
                     }
                     Some(step) => step,
                     None => later,
@@ -135,14 +152,29 @@ impl Client {
                 let is_gone = outcome.is_ok() || refused == Some(ErrorCode::NO_NODE);
                 let in_doubt = in_doubt || !is_gone;
                 match (unanswered.is_empty(), in_doubt) {
-                    (true, false) => return self.told.push(Observed::EndAcknowledged(queue)),
+                    (true, false) => return self.acknowledge(now, queue, goal),
                     (true, true) => later,
                     (false, _) => Step::Delete { unanswered, in_doubt },
+                }
+            }
+            (Step::Deletion(deletion), ..) => {
+                match self.deletion_answered(now, queue, (deletion, call), outcome) {
+                    ControlFlow::Continue(deletion) => deletion.map_or(later, Step::Deletion),
+                    ControlFlow::Break(()) => return self.told.push(Observed::ElectionDeleted),
                 }
             }
             _ => later,
         };
         self.procedures.endings.insert(queue, Ending { goal, step: next });
+    }
+
+    /// All candidates from before the end are gone.
+    fn acknowledge(&mut self, now: Instant, queue: Queue, goal: Goal) {
+        self.told.push(Observed::EndAcknowledged(queue));
+        if let Goal::Deleted(quiet) = goal {
+            let step = Step::Deletion(Deletion::Quiet(now + quiet));
+            self.procedures.endings.insert(queue, Ending { goal, step });
+        }
     }
 
     fn list_candidates(&mut self, now: Instant, queue: Queue) -> Step {

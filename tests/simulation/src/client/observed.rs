@@ -15,7 +15,7 @@ use super::queued::{Queued, notice_of};
 use super::standing::{Standing, StandingNotice};
 use super::users::Stand;
 use super::using::Told;
-use super::{CallId, Client, Leader};
+use super::{CallId, Client, Leader, Question};
 use crate::checker::{Entry, ServerKind};
 use crate::queue::Queue;
 use crate::round::Round;
@@ -99,6 +99,16 @@ pub(crate) enum Observed {
     },
     /// An operator has ended an election.
     EndAcknowledged(Queue),
+    /// An operator has deleted an election.
+    ElectionDeleted,
+    /// A leader asks a quorum whether it leads.
+    AsksToConfirm {
+        question: Question,
+        queue: Queue,
+        candidate: String,
+    },
+    /// A quorum has confirmed that a leader leads.
+    Confirmed(Question),
     /// What passes between the client's host and its user.
     Entry(Entry),
 }

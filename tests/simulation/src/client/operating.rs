@@ -4,7 +4,9 @@ use core::time::Duration;
 
 use zk_session::{Completion, Failure, Instant};
 
+use super::confirming::Questions;
 use super::ending::{Ending, Endings};
+use super::epochs::Epochs;
 use super::handing_over::HandingOver;
 use super::{CallId, Client};
 use crate::queue::Queue;
@@ -16,6 +18,8 @@ pub(super) const AGAIN: Duration = Duration::from_millis(250);
 #[derive(Debug, Default)]
 pub(super) struct Procedures {
     pub(super) endings: Endings,
+    pub(super) epochs: Epochs,
+    pub(super) questions: Questions,
     pub(super) handing_over: Option<HandingOver>,
 }
 
@@ -50,6 +54,12 @@ impl Client {
         let queue = endings.filter(|(_, it)| it.awaits(call)).map(|(queue, _)| *queue).next();
         if let Some(queue) = queue {
             self.ending_answered(now, (queue, call), outcome);
+        }
+        self.confirmation_answered(call, outcome);
+        let epochs = self.procedures.epochs.iter();
+        let leader = epochs.filter(|(_, it)| it.awaits(call)).map(|(leader, _)| *leader).next();
+        if let Some(leader) = leader {
+            self.epoch_answered(now, leader, outcome);
         }
         if self.procedures.handing_over.as_ref().is_some_and(|it| it.awaits(call)) {
             self.handing_over_answered(now, outcome);

@@ -4,8 +4,10 @@
 mod broadcast;
 mod learners;
 
+use core::time::Duration;
+
 use zk_embedded::{ExpiryPace, Instant};
-use zk_jute::Zxid;
+use zk_jute::{SessionId, Zxid};
 
 use self::broadcast::Broadcast;
 use self::learners::{Learners, Progress};
@@ -116,6 +118,18 @@ impl Leading {
         }
     }
 
+    pub(super) fn end_sessions(&mut self, local: &mut Local, now: Instant, sessions: &[SessionId]) {
+        if let Phase::Broadcasting(broadcast) = &mut self.phase {
+            broadcast.end_sessions(local, now, &self.learners, sessions);
+        }
+    }
+
+    pub(super) fn step_wall_clock(&mut self, step: Duration) {
+        if let Phase::Broadcasting(broadcast) = &mut self.phase {
+            broadcast.step_wall_clock(step);
+        }
+    }
+
     /// Ends the connections of the followers: they are to look for another leader.
     pub(super) fn abdicate(&mut self, local: &mut Local) {
         for learner in self.learners.members() {
@@ -183,7 +197,7 @@ impl Leading {
             (ToLeader::Alive(touched), Phase::Broadcasting(broadcast)) => {
                 for (session, timeout) in touched {
                     // Of what came of it the learner is not told.
-                    broadcast.leader_mut().touch(now, session, timeout);
+                    broadcast.touch(now, session, timeout);
                 }
             }
             // Handled before, or asked of a leader that does not lead yet, which no member does.

@@ -24,6 +24,8 @@ pub(super) struct Local {
     pub(super) touch_loss: TouchLoss,
     pub(super) loses_next_touch: bool,
     pub(super) read_only_mode: ReadOnlyMode,
+    /// By how much the ends of sessions that it tells are too early.
+    pub(super) touch_skew: Duration,
     /// The moment at which a client was last heard.
     pub(super) heard_at: Instant,
     /// The moment at which a touch was last lost.
@@ -49,6 +51,7 @@ impl Local {
             touch_loss: TouchLoss::default(),
             loses_next_touch: false,
             read_only_mode: ReadOnlyMode::default(),
+            touch_skew: Duration::ZERO,
             heard_at: Instant::ORIGIN,
             lost_at: None,
             random: fastrand::Rng::with_seed(seed ^ u64::from(id.0)),
@@ -128,7 +131,9 @@ impl Local {
         {
             self.lost_at = Some(now);
         }
-        core::iter::from_fn(|| self.replica.poll_touched()).collect()
+        let skew = self.touch_skew;
+        let touched = core::iter::from_fn(|| self.replica.poll_touched());
+        touched.map(|(session, timeout)| (session, timeout.saturating_sub(skew))).collect()
     }
 
     /// Applies what is logged up to `zxid`; `tickets` are those of the requests made here.

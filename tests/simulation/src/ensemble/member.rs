@@ -10,7 +10,7 @@ use zk_embedded::replication::{ServerMode, Txn};
 use zk_embedded::{
     ConnectionId, Database, ExpiryPace, Instant, Throttling, TooManyConnections, Transmit,
 };
-use zk_jute::Zxid;
+use zk_jute::{SessionId, Zxid};
 
 use super::election::Looking;
 use super::following::Following;
@@ -78,6 +78,28 @@ impl Member {
         if let Role::Leading(leading) = &mut self.role {
             leading.set_expiry_pace(pace);
         }
+    }
+
+    /// Ends these sessions at once, if this member leads: a server that is not ZooKeeper does so when it
+    /// shuts down, or has not applied yet that it heard of them.
+    pub fn end_sessions(&mut self, now: Instant, sessions: &[SessionId]) {
+        if let Role::Leading(leading) = &mut self.role {
+            leading.end_sessions(&mut self.local, now, sessions);
+        }
+        self.role.settle(&mut self.local, now);
+    }
+
+    /// Lets the clock by which sessions end go forward, if this member leads.
+    pub fn step_wall_clock(&mut self, step: Duration) {
+        if let Role::Leading(leading) = &mut self.role {
+            leading.step_wall_clock(step);
+        }
+    }
+
+    /// Sets by how much the times are too early that this member tells its leader for the ends of
+    /// sessions, while it follows.
+    pub const fn set_touch_skew(&mut self, skew: Duration) {
+        self.local.touch_skew = skew;
     }
 
     /// Whether the member answers requests with `ThrottledOp` from now on, also after a restart.

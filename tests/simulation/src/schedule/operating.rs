@@ -38,3 +38,14 @@ pub(crate) fn draw(rng: &mut fastrand::Rng, plan: &Plan) -> Vec<Incident> {
     }
     incidents
 }
+
+/// The elections that an operator deletes.
+pub(crate) fn draw_of_deletions(rng: &mut fastrand::Rng, plan: &Plan) -> Vec<Incident> {
+    let deletions = (0..rng.u8(2..=6)).map(|_| {
+        let at = Time::from_millis(rng.u64(FIRST..plan.calm_at.millis()));
+        // Later it is reopened, whatever came of it.
+        let lasts = Duration::from_millis(rng.u64(1_000..8_000));
+        incident(at, lasts, What::DeleteElection(rng.u8(0..plan.elections)), plan)
+    });
+    deletions.collect()
+}

@@ -1,6 +1,7 @@
 //! The beginning of a world: its processes, and the first entries of its agenda.
 
 use core::num::NonZeroUsize;
+use core::time::Duration;
 use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::BytesMut;
@@ -8,6 +9,7 @@ use zk_embedded::{Config as ServerConfig, Instant, Standalone};
 use zk_jute::Zxid;
 use zk_session::{Limits, ReadOnlyServers, WhileDisconnected};
 
+use super::held_machines::Stale;
 use super::phase::Phase;
 use super::process::Process;
 use super::trouble::Troubles;
@@ -18,6 +20,7 @@ use crate::checker::{Candidates, Conduct, Holders, Operated};
 use crate::client::Settings;
 use crate::clock::{Clock, Time};
 use crate::ensemble::{EnsembleConfig, Member, ReadOnlyMode};
+use crate::keeper::KeeperLike;
 use crate::links::{Links, NodeId};
 use crate::network::Network;
 use crate::outcome::Stats;
@@ -78,6 +81,7 @@ impl<'p> World<'p> {
             story: Story::new(recording),
             winners: Winners::default(),
             uses: UseBook::of(plan),
+            stale: Stale::default(),
             operated: plan.operating.map(|operating| Operated::new(operating.lock_delay)),
             ends: BTreeMap::new(),
             delayed: BTreeSet::new(),
@@ -173,6 +177,7 @@ fn host(plan: &Plan, node: NodeId, rng: &mut fastrand::Rng) -> Host {
     server.session_timeouts = plan.tick * 2..=plan.tick * plan.most_ticks;
     server.expiry_pace = plan.pace;
     server.counter_end = plan.counter_end;
+    server.deviations = plan.like.map(KeeperLike::deviations).unwrap_or_default();
     if let Counters::Before(left) = plan.counters {
         for queue in Queue::ELECTIONS {
             let added = server.first_znodes.add(queue.node(), i32::MAX - left);
@@ -190,6 +195,7 @@ fn host(plan: &Plan, node: NodeId, rng: &mut fastrand::Rng) -> Host {
         };
         let mut member = Member::new(member_id(node), &config, rng.u64(..), now);
         member.set_touch_loss(plan.touch_loss);
+        member.set_touch_skew(plan.like.map_or(Duration::ZERO, |like| like.skew));
         member.set_read_only_mode(plan.read_only);
         Server::Member(Box::new(member))
     };

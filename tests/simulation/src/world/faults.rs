@@ -127,6 +127,7 @@ impl World<'_> {
             What::CutRequests(who, cuts) => return Ok(self.cut_requests(self.who(who), cuts)),
             What::BreakOff(who) => return Ok(self.break_off(self.who(who))),
             What::CrashClient(who) => return Ok(self.crash(NodeId(servers + self.who(who)))),
+            What::HoldMachine(who) => return Ok(self.hold(servers + self.who(who))),
             What::PauseClient(who) => return Ok(self.pause(NodeId(servers + self.who(who)))),
             What::Withdraw(who) => self.withdraw(self.who(who))?,
             What::CloseClient(who) => return self.close_client(self.who(who)),
@@ -152,9 +153,17 @@ impl World<'_> {
             | What::RemoveLock(_)
             | What::DeleteEntry(_)
             | What::EraseMark(_) => self.operate(what)?,
-            What::EndElection(_) | What::HandLeadOver(_) | What::GiveUpLead(..) => {
-                return self.operate_election(what);
-            }
+            What::EndElection(_)
+            | What::DeleteElection(_)
+            | What::HandLeadOver(_)
+            | What::GiveUpLead(..) => return self.operate_election(what),
+            _ => return self.befall_members(what),
+        }
+        Ok(Vec::new())
+    }
+
+    fn befall_members(&mut self, what: What) -> Result<Vec<Undo>, Broken> {
+        match what {
             What::ImpairMember(whom, others, heading, impairment) => {
                 let node = self.whom(whom);
                 let others = self.others(node, others);
@@ -165,10 +174,18 @@ impl World<'_> {
             What::RaiseBounds(within) => self.raise_bounds(within),
             What::Depose => return Ok(self.depose()),
             What::CrashMember(whom) => return Ok(self.crash(self.whom(whom))),
+            What::ShutDown(whom) => return self.shut_down(self.whom(whom)),
+            What::StepWallClock(step) => self.step_wall_clock(step)?,
+            What::EndSession(who) => {
+                let session = self.processes.get(self.who(who)).and_then(Process::session);
+                self.end_sessions(&session.into_iter().collect::<Vec<_>>())?;
+            }
             What::CrashAll => {
+                let servers = self.hosts.len();
                 return Ok((0..servers).flat_map(|node| self.crash(NodeId(node))).collect());
             }
             What::PauseMember(whom) => return Ok(self.pause(self.whom(whom))),
+            _ => {}
         }
         Ok(Vec::new())
     }
@@ -252,6 +269,16 @@ impl World<'_> {
         vec![Undo::Resume(node)]
     }
 
+    /// Stops a client with its clock, which goes on before the process does.
+    fn hold(&mut self, node: usize) -> Vec<Undo> {
+        let undo = self.pause(NodeId(node));
+        let client = self.client_of(NodeId(node)).filter(|_| !undo.is_empty());
+        if let Some(process) = client.and_then(|client| self.processes.get_mut(client)) {
+            process.clock_stops(self.now);
+        }
+        undo
+    }
+
     /// Resumes a process. Its first act is to answer each caller that asks whether it leads; then
     /// it takes in the bytes that waited, and last it does what is due.
     fn resume(&mut self, node: NodeId) {
@@ -259,7 +286,10 @@ impl World<'_> {
             return;
         }
         self.set_condition(node, Condition::Running);
-        if let Some(process) = self.client_of(node).and_then(|client| self.processes.get(client)) {
+        if let Some(process) =
+            self.client_of(node).and_then(|client| self.processes.get_mut(client))
+        {
+            process.clock_goes_on(self.now);
             let announced =
                 process.client.as_ref().is_some_and(|client| client.announced().count() > 0);
             let valid = process.valid(self.now).next().is_some();
@@ -287,6 +317,7 @@ impl World<'_> {
             }
             self.leave_in_doubt(client);
             if let Some(process) = self.processes.get_mut(client) {
+                process.clock_goes_on(self.now);
                 process.crash();
                 process.line = None;
             }

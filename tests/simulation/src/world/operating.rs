@@ -12,7 +12,7 @@ use crate::checker::{Asked, Broken, Operated, Word, mark_of, name, queue_of};
 use crate::client::{Chore, Client, Goal, Leader, Observed, sign_of};
 use crate::clock::Time;
 use crate::incident::{Place, What};
-use crate::operating::GivingUp;
+use crate::operating::{Ends, GivingUp};
 use crate::outcome::Law;
 use crate::queue::{Kind, Queue};
 
@@ -27,7 +27,14 @@ impl World<'_> {
     pub(super) fn operate_election(&mut self, what: What) -> Result<Vec<Undo>, Broken> {
         let election = |number| Queue::election(number, self.plan.elections);
         match what {
-            What::EndElection(number) => return self.end_election(election(number)),
+            What::EndElection(number) => return self.end_election(election(number), Goal::Ended),
+            What::DeleteElection(number) => {
+                let goal = match self.plan.operating.map(|operating| operating.ends) {
+                    Some(Ends::ByDeletion { quiet }) => Goal::Deleted(quiet),
+                    Some(Ends::BySign) | None => Goal::Ended,
+                };
+                return self.end_election(election(number), goal);
+            }
             What::HandLeadOver(place) => self.hand_lead_over(place)?,
             What::GiveUpLead(number, how) => self.give_up_lead(election(number), how)?,
             _ => {}
@@ -35,14 +42,14 @@ impl World<'_> {
         Ok(Vec::new())
     }
 
-    /// The operator ends an election; what follows reopens it.
-    fn end_election(&mut self, queue: Queue) -> Result<Vec<Undo>, Broken> {
+    /// The operator ends an election, and may delete it; what follows reopens it.
+    fn end_election(&mut self, queue: Queue, goal: Goal) -> Result<Vec<Undo>, Broken> {
         self.conduct.reasons_mut().election_ended();
         *self.ends.entry(queue).or_default() += 1;
         if let Some(operated) = &mut self.operated {
             operated.is_to_end(queue);
         }
-        self.bring_about(queue, Goal::Ended)?;
+        self.bring_about(queue, goal)?;
         Ok(vec![Undo::Reopen(queue)])
     }
 
@@ -212,6 +219,10 @@ impl World<'_> {
                 }
                 Ok(())
             }
+            Observed::ElectionDeleted => {
+                operated.deleted();
+                Ok(())
+            }
             Observed::EndAcknowledged(queue) => {
                 operated.end_acknowledged(now, *queue, &self.candidates)
             }
@@ -235,7 +246,7 @@ impl World<'_> {
         self.delayed.retain(|(of, nominee)| *of != client || waiting.contains(nominee));
         for nominee in waiting {
             if self.delayed.insert((client, nominee)) {
-                operated.awaits(nominee)?;
+                operated.awaits(nominee, &self.candidates)?;
             }
         }
         Ok(())

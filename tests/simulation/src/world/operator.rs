@@ -142,8 +142,11 @@ impl World<'_> {
     pub(super) fn create_resources(&mut self) {
         let locks: &[Queue] = if self.plan.locks.is_some() { &Queue::LOCKS } else { &[] };
         let queues = Queue::ELECTIONS.iter().chain(locks);
-        let resources = queues.map(|queue| Chore::Create(queue.resource().to_owned()));
-        let resources: Vec<Chore> = resources.collect();
+        let registers: &[Queue] =
+            if self.plan.writes_in_epochs() { &Queue::ELECTIONS } else { &[] };
+        let resources = queues.map(|queue| queue.resource());
+        let resources = resources.chain(registers.iter().map(|queue| queue.register()));
+        let resources: Vec<Chore> = resources.map(|path| Chore::Create(path.to_owned())).collect();
         let created = self.give(&resources);
         debug_assert!(created.is_ok(), "nothing has happened yet");
     }

@@ -55,6 +55,7 @@ impl World<'_> {
         match self.phase {
             Phase::Incidents => {
                 self.tell("***", || "everything is well again".to_owned());
+                self.check_no_lease()?;
                 self.tidy()?;
                 self.mend_members();
                 self.end_meetings();
@@ -171,7 +172,7 @@ impl World<'_> {
             };
             let outlook = client.lease_outlook(process.now(self.now));
             let mut nominees = client.nominees();
-            matches!(outlook, LeaseOutlook::RoundTripTooLong { .. })
+            matches!(outlook, LeaseOutlook::RoundTripTooLong { .. } | LeaseOutlook::NoLease { .. })
                 && nominees.any(|(nominee, role)| {
                     queue_of(nominee) == queue && matches!(role, Role::Leading { .. })
                 })

@@ -35,6 +35,8 @@ pub(super) struct Process {
     /// How the client ends with the next thing that it hears, if it is to.
     pub(super) ending: Option<Ending>,
     pub(super) clock: Clock,
+    /// When its machine was held, and its clock stood still.
+    stops: Vec<Stop>,
     pub(super) condition: Condition,
     pub(super) wake_at: Option<Time>,
     pub(super) client: Option<Client>,
@@ -89,6 +91,16 @@ pub(super) struct Traffic {
     pub(super) losses: u32,
 }
 
+/// A time in which the clock of a process stood still.
+#[derive(Clone, Copy, Debug)]
+struct Stop {
+    /// What the clock showed.
+    shown: Instant,
+    since: Time,
+    /// How long it was, once it is over.
+    lasted: Option<Duration>,
+}
+
 impl Process {
     pub(super) fn new(node: NodeId, settings: Settings, clock: Clock) -> Self {
         Self {
@@ -98,6 +110,7 @@ impl Process {
             node,
             settings,
             clock,
+            stops: Vec::new(),
             condition: Condition::Down,
             wake_at: None,
             client: None,
@@ -163,6 +176,9 @@ impl Process {
 
     /// Starts a process that knows nothing of the one before.
     pub(super) fn start(&mut self, now: Time) {
+        // Of a machine that is held, another one takes the place.
+        self.clock_goes_on(now);
+        self.stops.clear();
         let settings = self.next_settings();
         self.lives += 1;
         self.detached = None;
@@ -226,6 +242,7 @@ impl Process {
 
     pub(super) fn crash(&mut self) {
         self.client = None;
+        self.stops.clear();
         self.connected_at = None;
         self.condition = Condition::Down;
         self.wake_at = None;
@@ -237,6 +254,40 @@ impl Process {
         let client = self.client.as_ref();
         let client = client.filter(|client| client.lease_deadline().is_some_and(|end| now < end));
         client.into_iter().flat_map(Client::announced)
+    }
+
+    /// Stops its clock: its machine is held.
+    pub(super) fn clock_stops(&mut self, now: Time) {
+        self.stops.push(Stop { shown: self.now(now), since: now, lasted: None });
+        self.clock.stop(now);
+    }
+
+    /// Its clock goes on, if it stands still.
+    pub(super) fn clock_goes_on(&mut self, now: Time) {
+        if let (Some(stood), Some(stop)) = (self.clock.go_on(now), self.stops.last_mut()) {
+            stop.lasted = Some(stood);
+        }
+    }
+
+    /// Returns how long its clock has stood still in the life of its process, in true time.
+    pub(super) fn stood_still(&self, now: Time) -> Duration {
+        self.stops.iter().map(|stop| stop.lasted(now)).sum()
+    }
+
+    /// Returns the leaderships that this process would call valid if its clock had gone on. The
+    /// evidence for a lease may have been asked for a timeout before its end, and the clock may have stood
+    /// still since.
+    pub(super) fn valid_had_the_clock_gone_on(
+        &self,
+        now: Time,
+    ) -> impl Iterator<Item = (NomineeId, Token)> {
+        let deadline = self.client.as_ref().and_then(Client::lease_deadline);
+        let asked = deadline.map(|deadline| deadline.elapsed().saturating_sub(self.timeout()));
+        let since = self.stops.iter().filter(|stop| Some(stop.shown.elapsed()) >= asked);
+        let behind: Duration = since.map(|stop| self.clock.span(stop.lasted(now))).sum();
+        let ahead = self.now(now) + behind;
+        let is_valid = deadline.is_some_and(|end| ahead < end);
+        self.valid(now).filter(move |_| is_valid)
     }
 
     /// Returns the leaderships that its driver would be told are held.
@@ -314,5 +365,11 @@ impl Process {
             _ => 3,
         };
         self.timeout() / parts * 9 / 10
+    }
+}
+
+impl Stop {
+    fn lasted(&self, now: Time) -> Duration {
+        self.lasted.unwrap_or(now.since(self.since))
     }
 }

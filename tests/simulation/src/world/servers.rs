@@ -40,6 +40,7 @@ impl World<'_> {
         for host in &mut self.hosts {
             if let Server::Member(member) = &mut host.server {
                 member.set_touch_loss(TouchLoss::default());
+                member.set_touch_skew(Duration::ZERO);
             }
         }
     }

@@ -92,6 +92,7 @@ impl World<'_> {
             | What::CutRequests(who, _)
             | What::BreakOff(who)
             | What::PauseClient(who)
+            | What::HoldMachine(who)
             | What::LoseClient(who) => Afflicted::Client(self.who(who)),
             // A client that asks again soon gets its answer in time, unless answers take long.
             What::Throttle(_) if lasts <= BRIEF && self.plan.is_near() => Afflicted::Nobody,
@@ -101,6 +102,9 @@ impl World<'_> {
             | What::LosePeers(..)
             | What::Depose
             | What::CrashMember(_)
+            | What::ShutDown(_)
+            | What::StepWallClock(_)
+            | What::EndSession(_)
             | What::CrashAll
             | What::PauseMember(_) => Afflicted::Everybody,
             // Named one by one: a new fault has to say which leases it may cost.
@@ -125,6 +129,7 @@ impl World<'_> {
             | What::RemoveLock(_)
             | What::DeleteEntry(_)
             | What::EndElection(_)
+            | What::DeleteElection(_)
             | What::HandLeadOver(_)
             | What::GiveUpLead(..)
             | What::EraseMark(_) => Afflicted::Nobody,
@@ -170,12 +175,15 @@ impl World<'_> {
     ) -> Result<(), Broken> {
         let process = self.processes.get_mut(client);
         let promoted_at = process.and_then(|process| process.promoted.remove(&nominee));
+        let promoted_at = promoted_at.filter(|_| self.plan.like.is_none());
         promoted_at.map_or(Ok(()), |at| self.check_wait(client, nominee, at))
     }
 
     /// Checks those that are promoted, and not announced yet.
     pub(super) fn check_awaiting_lease(&self, client: usize) -> Result<(), Broken> {
-        let Some(process) = self.processes.get(client).filter(|it| !it.promoted.is_empty()) else {
+        let process = self.processes.get(client).filter(|it| !it.promoted.is_empty());
+        // No lease is granted on servers that are not ZooKeeper's.
+        let Some(process) = process.filter(|_| self.plan.like.is_none()) else {
             return Ok(());
         };
         for nominee in process.client.iter().flat_map(Client::awaiting_lease) {

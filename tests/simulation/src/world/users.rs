@@ -10,6 +10,7 @@ use zk_session::Instant;
 use super::faults::Undo;
 use super::trouble::Afflicted;
 use super::{Event, Process, World};
+use crate::addition::Addition;
 use crate::checker::{Broken, Change, Entry, ServerKind, name, nominee_id, queue_of};
 use crate::client::{Nomination, Observed};
 use crate::ending::{Ending, Moment};
@@ -184,6 +185,12 @@ impl World<'_> {
         let wait = Duration::from_millis(self.rng.u64(0..=longest));
         if let Some(running) = &mut process.client {
             running.work(now, wait);
+            if self.plan.addition == Some(Addition::HeldMachines) {
+                running.confirm(now);
+            }
+            if self.plan.writes_in_epochs() {
+                running.work_in_epochs(now);
+            }
         }
         self.settle_client(client)
     }
@@ -195,8 +202,10 @@ impl World<'_> {
         }
         self.observe_locks(client, what)?;
         self.observe_operating(client, what)?;
+        self.observe_confirmation(client, what)?;
         match what {
             Observed::Announced { nominee, until, .. } => {
+                self.stats.announced += 1;
                 self.check_announced(client, *nominee, *until)?;
                 self.check_granted_in_time(client, *nominee)?;
             }
@@ -289,6 +298,8 @@ impl World<'_> {
             | Observed::Completed
             | Observed::HandedOver { .. }
             | Observed::OutOfTerms { .. }
+            | Observed::AsksToConfirm { .. }
+            | Observed::Confirmed(_)
             | Observed::Entry(_) => return,
             Observed::FoundBusy { contender } => format!("{}: found it busy", name(*contender)),
             Observed::TimedOut { contender } => format!("{}: timed out", name(*contender)),
@@ -314,6 +325,7 @@ impl World<'_> {
                 format!("deletes what stands in {queue}: {candidates:?}")
             }
             Observed::EndAcknowledged(queue) => format!("has ended {queue}"),
+            Observed::ElectionDeleted => "has deleted an election".to_owned(),
         };
         self.story.tell(self.now, || (who, text));
     }

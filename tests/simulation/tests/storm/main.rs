@@ -81,6 +81,16 @@ fn no_law_is_broken_where_an_election_is_deleted() {
     assert!(total.deletions > 4 && total.writes_in_epochs > 400, "{total:?}");
 }
 
+/// Also the ids of nominees come from the seed: names of znodes, and the order of lists by that.
+#[test]
+fn a_seed_gives_the_same_run_each_time() {
+    for seed in [2, 10_004] {
+        let runs = [pass_one(seed), pass_one(seed)];
+        let [first, second] = runs.map(|run| format!("{run:?}"));
+        assert_eq!(first, second, "seed {seed}");
+    }
+}
+
 fn pass(seeds: &Range<u64>) -> Passed {
     let goes_on = std::env::var_os("STORM_GOES_ON").is_some();
     let threads = match std::env::var_os("STORM_STORY") {

@@ -44,6 +44,7 @@ pub(crate) struct Process {
     pub(crate) rng_of_locks: fastrand::Rng,
     pub(crate) rng_of_recipes: fastrand::Rng,
     pub(crate) rng_of_operating: fastrand::Rng,
+    pub(crate) rng_of_ids: fastrand::Rng,
     pub(crate) way: Way,
 }
 
@@ -67,7 +68,8 @@ impl Process {
     fn builder(&mut self) -> ClientBuilder {
         let builder = Client::builder(&self.way.addresses()).connector(self.way.connector());
         let timeout = self.setting.timeout(&mut self.rng);
-        builder.session_timeout(timeout).look_interval(LOOKS).seed(self.rng.u64(..))
+        let builder = builder.session_timeout(timeout).look_interval(LOOKS);
+        builder.seed(self.rng.u64(..)).id_seed(self.rng_of_ids.u64(..))
     }
 
     async fn live(

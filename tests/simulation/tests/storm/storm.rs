@@ -39,6 +39,8 @@ pub(crate) struct Storm {
     rng_of_locks: fastrand::Rng,
     rng_of_recipes: fastrand::Rng,
     rng_of_operating: fastrand::Rng,
+    /// Of its own, so that the names of znodes change nothing that is drawn.
+    rng_of_ids: fastrand::Rng,
     pub(crate) servers: Servers,
     pub(crate) ways: Vec<Way>,
     pub(crate) orders: Vec<mpsc::Sender<Order>>,
@@ -82,6 +84,7 @@ impl Storm {
             rng_of_locks: fastrand::Rng::with_seed(!seed),
             rng_of_recipes: fastrand::Rng::with_seed(seed ^ 0x4ec1_9e50),
             rng_of_operating,
+            rng_of_ids: fastrand::Rng::with_seed(seed ^ 0x1d5e_ed1d),
             servers,
             ways: Vec::new(),
             orders: Vec::new(),
@@ -112,6 +115,7 @@ impl Storm {
             rng_of_locks: self.rng_of_locks.fork(),
             rng_of_recipes: self.rng_of_recipes.fork(),
             rng_of_operating: self.rng_of_operating.fork(),
+            rng_of_ids: self.rng_of_ids.fork(),
             way: way.clone(),
         };
         self.processes.spawn(process.run(orders));

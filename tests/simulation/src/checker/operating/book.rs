@@ -11,6 +11,7 @@ use zk_embedded::{Database, Znode};
 use zk_jute::Zxid;
 
 use super::Word;
+use super::epochs::Epoch;
 use crate::checker::election_node::Candidate;
 use crate::checker::{Broken, Candidates, name};
 use crate::clock::Time;
@@ -21,6 +22,7 @@ use crate::queue::Queue;
 #[derive(Debug)]
 pub(super) struct Book {
     pub(super) queue: Queue,
+    pub(super) epoch: Epoch,
     /// The sign that the election is ended.
     pub(super) sign: Option<Zxid>,
     /// When it was there last.
@@ -61,9 +63,10 @@ pub(super) struct Gone {
 }
 
 impl Book {
-    pub(super) const fn new(queue: Queue) -> Self {
+    pub(super) fn new(queue: Queue) -> Self {
         Self {
             queue,
+            epoch: Epoch::default(),
             sign: None,
             sign_gone_at: None,
             acknowledged_at: None,
@@ -105,8 +108,12 @@ impl Book {
             let next = first.and_then(|first| candidates.token_of(self.queue, first));
             unseen = u64::from(next.is_some_and(|next| self.erased.insert(next)));
         }
-        self.mark = mark;
         let node = database.znode(self.queue.node());
+        // With an election that is deleted its mark goes, and one that is left where there is none.
+        let life = node.map(|node| node.stat().czxid);
+        let may_go = life.is_none() || life != self.epoch.life();
+        self.erased.extend(self.mark.filter(|erased| may_go && mark != Some(*erased)));
+        self.mark = mark;
         let children = node.into_iter().flat_map(Znode::children);
         let asked = children.filter_map(|name| Some(format.parse_hand_over_mark(name)?.to()));
         let asked: BTreeSet<Sequence> = asked.collect();

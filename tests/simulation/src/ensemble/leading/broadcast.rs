@@ -7,7 +7,7 @@ use zk_embedded::replication::{
     Answer, Decision, Forward, Leader, ReplicaId, ServerMode, Ticket, Txn,
 };
 use zk_embedded::{Database, Instant};
-use zk_jute::Zxid;
+use zk_jute::{SessionId, Zxid};
 
 use super::super::MemberId;
 use super::super::local::Local;
@@ -26,6 +26,8 @@ pub(super) struct Broadcast {
     /// Answers that wait until this transaction is committed.
     answers: VecDeque<(Zxid, Request, Answer)>,
     heartbeat_at: Instant,
+    /// By how much the clock has gone forward by which sessions end.
+    ahead: Duration,
 }
 
 /// The member that asked, and the number of its request.
@@ -56,7 +58,14 @@ impl Broadcast {
         for (follower, _) in learners.followers() {
             welcome(local, learners, follower);
         }
-        Self { leader, decided, tickets, answers: VecDeque::new(), heartbeat_at }
+        Self {
+            leader,
+            decided,
+            tickets,
+            answers: VecDeque::new(),
+            heartbeat_at,
+            ahead: Duration::ZERO,
+        }
     }
 
     pub(super) const fn leader_mut(&mut self) -> &mut Leader {
@@ -74,7 +83,7 @@ impl Broadcast {
             Origin::Own => local.id,
             Origin::Learner(member, _) => member,
         };
-        match self.leader.decide(now, &self.decided, ReplicaId(from.0), forward) {
+        match self.leader.decide(now + self.ahead, &self.decided, ReplicaId(from.0), forward) {
             Decision::Propose(txn) => self.propose(local, learners, txn, Some(request)),
             Decision::Answer(answer) => match answer {
                 // Behind what was proposed before, but with no quorum of its own.
@@ -109,7 +118,7 @@ impl Broadcast {
     pub(super) fn settle(&mut self, local: &mut Local, now: Instant, learners: &Learners) {
         while let Some((session, timeout)) = local.replica.poll_touched() {
             // One that is closing is shunned by the replica already.
-            self.leader.touch(now, session, timeout);
+            self.touch(now, session, timeout);
         }
         while let Some((ticket, forward)) = local.replica.poll_forward() {
             self.decide(local, now, learners, ((Origin::Own, ticket), &forward));
@@ -135,7 +144,7 @@ impl Broadcast {
                 local.send(member, Message::ToFollower(link, ToFollower::Heartbeat));
             }
         }
-        while let Some(txn) = self.leader.poll_due(now, &self.decided) {
+        while let Some(txn) = self.leader.poll_due(now + self.ahead, &self.decided) {
             self.propose(local, learners, txn, None);
         }
         self.shun_closing(local);
@@ -152,7 +161,33 @@ impl Broadcast {
 
     pub(super) fn poll_timeout(&self) -> Instant {
         let due = self.leader.poll_timeout(&self.decided);
-        due.map_or(self.heartbeat_at, |due| due.min(self.heartbeat_at))
+        let due = due.map(|due| due.elapsed().saturating_sub(self.ahead));
+        due.map_or(self.heartbeat_at, |due| Instant::since_origin(due).min(self.heartbeat_at))
+    }
+
+    /// Restarts the clock of a session.
+    pub(super) fn touch(&mut self, now: Instant, session: SessionId, timeout: Duration) {
+        self.leader.touch(now + self.ahead, session, timeout);
+    }
+
+    /// Ends sessions, whether or not they were heard of.
+    pub(super) fn end_sessions(
+        &mut self,
+        local: &mut Local,
+        now: Instant,
+        learners: &Learners,
+        sessions: &[SessionId],
+    ) {
+        for session in sessions {
+            if let Some(txn) = self.leader.expire(now + self.ahead, *session) {
+                self.propose(local, learners, txn, None);
+            }
+        }
+        self.shun_closing(local);
+    }
+
+    pub(super) fn step_wall_clock(&mut self, step: Duration) {
+        self.ahead += step;
     }
 
     fn propose(
