@@ -231,6 +231,28 @@ pub(crate) fn count_before(index: &dyn Index, sequence: Sequence) -> usize {
     first(index, Order::BySequence, |name| Sequence::at_end_of(name) < Some(sequence))
 }
 
+impl<'a> Children<'a> {
+    /// Returns the nearest of the names that count and have a higher sequence.
+    pub(crate) fn nearest_behind(
+        self,
+        sequence: Sequence,
+        counts: impl Fn(&str) -> bool,
+    ) -> Option<&'a str> {
+        let order = Order::BySequence;
+        let is_behind = |name: &str| Sequence::at_end_of(name) > Some(sequence) && counts(name);
+        match self.0 {
+            Source::Listed(names) => {
+                names.filter(|name| is_behind(name)).min_by(|one, other| order.compare(one, other))
+            }
+            Source::Indexed { index, .. } => {
+                let start = first(index, order, |name| Sequence::at_end_of(name) <= Some(sequence));
+                let mut names = (start..).map_while(|place| index.name(order, place));
+                names.find(|name| counts(name))
+            }
+        }
+    }
+}
+
 /// Finds the first place with a name that is not `before`. All names in front of it are, and no
 /// others.
 fn first(index: &dyn Index, order: Order, before: impl Fn(&str) -> bool) -> usize {

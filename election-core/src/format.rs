@@ -284,6 +284,13 @@ impl Format {
         looks_own && self.0.id.read(text).is_some_and(|made| id.is_of_one_nominee_with(made))
     }
 
+    /// Returns whether the participant called `name` looks when the data of its predecessor are written, and
+    /// loses no watch by it.
+    pub fn is_wakeable(self, name: &str) -> bool {
+        let id = self.id_text(name).and_then(|(text, _)| self.0.id.read(text));
+        self.end_mark().is_some() && id.is_some_and(NomineeId::is_wakeable)
+    }
+
     /// Returns the id, as text, in a name that a server made of a prefix of this format, with the
     /// access.
     fn id_text(self, name: &str) -> Option<(&str, Access)> {

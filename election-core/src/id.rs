@@ -124,6 +124,25 @@ impl NomineeId {
         Self(bytes)
     }
 
+    /// Makes an id of random bytes for a nomination that looks when the data of its predecessor are
+    /// written: a new leader may wake it so ([`WhenPromoted`](crate::election::WhenPromoted)).
+    ///
+    /// It sets the version of the uuid to 8 and its variant to that of RFC 9562. The ids of other libraries'
+    /// participants are of version 4, and Curator's would never be promoted after such a write.
+    pub const fn wakeable(random: [u8; 16]) -> Self {
+        let mut bytes = random;
+        let [_, _, _, _, _, _, version, _, variant, ..] = &mut bytes;
+        *version = 0x80 | *version & 0x0f;
+        *variant = 0x80 | *variant & 0x3f;
+        Self(bytes)
+    }
+
+    /// Returns whether the id was made by [`NomineeId::wakeable`], or looks so.
+    pub const fn is_wakeable(self) -> bool {
+        let [_, _, _, _, _, _, version, _, variant, ..] = self.0;
+        version >> 4 == 0x8 && variant >> 6 == 0b10
+    }
+
     /// Returns the bytes.
     pub const fn to_bytes(self) -> [u8; 16] {
         self.0

@@ -95,7 +95,7 @@ pub mod commit {
 /// its own znode while it leads. A deletion wakes one follower. If the predecessor was the lowest,
 /// that event is all the successor needs to lead; it sends nothing. For that the heir reads its own
 /// znode, and watches it, as soon as it follows; a follower that has become the heir learns so, and
-/// does so, at its next look. Beyond that a nominee only asks at a `Look`.
+/// does so, when a new leader wakes it, or at its next look. Beyond that a nominee only asks at a `Look`.
 ///
 /// When an operator deletes a candidate, its nominee hears of it at once as leader, as heir, and as
 /// a follower that has looked once: from then on it watches its own znode. A newer follower hears
@@ -111,7 +111,7 @@ pub mod election {
     pub use crate::nominee::{Nominee, Rank};
     pub use crate::observer::{Observed, Observer, ObserverEnd, ObserverFailure, Present, Subject};
     pub use crate::outcome::{Cause, Departure, End, NominationError, Notice, Obstacle, Role};
-    pub use crate::policy::{ElectionNode, NodeKind, OnLoss, Policy, WhenAsked};
+    pub use crate::policy::{ElectionNode, NodeKind, OnLoss, Policy, WhenAsked, WhenPromoted};
 }
 
 /// Groups: a member, which joins, stays over expired sessions, and leaves.

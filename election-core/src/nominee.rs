@@ -33,6 +33,7 @@ mod survey;
 #[cfg(test)]
 mod tests;
 mod unnamed;
+mod waking;
 
 use core::time::Duration;
 
@@ -42,7 +43,7 @@ use crate::format::{CandidatePrefix, Format};
 use crate::id::{NomineeId, SessionId, Token};
 use crate::name::{CandidateName, ChildName};
 use crate::outcome::{Departure, End, Notice, Role};
-use crate::policy::{ElectionNode, OnLoss, Policy, WhenAsked};
+use crate::policy::{ElectionNode, OnLoss, Policy, WhenAsked, WhenPromoted};
 use crate::recipe::{Hold, Phase, Recipe};
 use crate::ticket::{Incarnation, Ticket};
 pub(crate) use contest::{Contest, Ending, OtherFormats, Patience, Rule};
@@ -150,6 +151,17 @@ impl Nominee {
     #[must_use]
     pub const fn when_asked(mut self, when_asked: WhenAsked) -> Self {
         self.contest.when_asked = when_asked;
+        self
+    }
+
+    /// Returns the same nominee, which has not been connected yet, with what it does for the candidate behind
+    /// it once it leads (default: it wakes that one).
+    ///
+    /// A nominee that [returns](Self::returning) is to [rest](WhenPromoted::Rests): it may adopt a candidate with
+    /// other data than its own user has given, and would write those.
+    #[must_use]
+    pub const fn when_promoted(mut self, when_promoted: WhenPromoted) -> Self {
+        self.contest.when_promoted = when_promoted;
         self
     }
 

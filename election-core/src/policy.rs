@@ -71,3 +71,20 @@ pub enum WhenAsked {
     /// Keeps its place.
     Stays,
 }
+
+/// The service of a new leader to the candidate behind it.
+///
+/// A follower has seen which candidates are before its predecessor in its last list, and does not hear when
+/// they go. So it learns at its next look only that it is the next to lead, and a promotion before that takes
+/// a list. The writes are for candidates with a [wakeable](crate::NomineeId::wakeable) id alone, of nominees
+/// with such an id, in formats that [can be ended](crate::format::Format::end_mark).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum WhenPromoted {
+    /// It writes its own candidate's data anew, as they were, in a transaction with a check of the candidate
+    /// behind it, whose nominee is woken by the watch that it has, and looks once. No other participant watches
+    /// that candidate while the one behind it stands; observers of the leader do.
+    #[default]
+    WakesNext,
+    /// It writes nothing.
+    Rests,
+}

@@ -2,7 +2,7 @@
 //!
 //! A ready lease is proved within a round trip; any other takes almost half of the timeout. Keeping
 //! it ready takes a pair of `sync`s in place of each ping. ZooKeeper's leader has to answer these:
-//! too much for thousands of clients that only read.
+//! too much for thousands of clients that only read. A client that has stood once is none of them.
 
 use core::time::Duration;
 
@@ -18,20 +18,35 @@ const TIMEOUTS: u32 = 10;
 #[derive(Debug)]
 pub(crate) struct Readiness {
     keep: KeepReady,
+    need: Need,
     /// When to stop keeping it ready, while no recipe stands.
     idle_at: Option<Instant>,
 }
 
+/// Whether a recipe has needed the lease so far.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Need {
+    NotYet,
+    Shown,
+}
+
 impl Readiness {
     pub(crate) const fn new(keep: KeepReady) -> Self {
-        Self { keep, idle_at: None }
+        Self { keep, need: Need::NotYet, idle_at: None }
+    }
+
+    /// Notes that a recipe needs the lease.
+    pub(crate) const fn needed(&mut self) {
+        self.need = Need::Shown;
     }
 
     /// Notes that no recipe stands, in a session of this timeout.
     pub(crate) fn not_needed(&mut self, now: Instant, timeout: Duration) {
-        self.idle_at = match self.keep {
-            KeepReady::WhileNeeded => Some(now + LEAST.max(timeout * TIMEOUTS)),
-            KeepReady::Always => None,
+        self.idle_at = match (self.keep, self.need) {
+            (KeepReady::WhileNeeded, _) | (KeepReady::OnceNeeded, Need::NotYet) => {
+                Some(now + LEAST.max(timeout * TIMEOUTS))
+            }
+            (KeepReady::OnceNeeded, Need::Shown) | (KeepReady::Always, _) => None,
         };
     }
 

@@ -40,7 +40,7 @@ impl Settings {
             identities: Vec::new(),
             on_expiry: OnExpiry::Renew,
             look_interval: None,
-            keep_ready: KeepReady::WhileNeeded,
+            keep_ready: KeepReady::OnceNeeded,
             resumption: None,
             seed,
         }
@@ -60,12 +60,16 @@ pub struct Identity {
 /// [`LeaseUpkeep::Ready`](zk_session::lease::LeaseUpkeep::Ready).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum KeepReady {
+    /// From the first recipe that needs the lease on, as a nominee or a contender for a lock does, and for as
+    /// long as the client lives; before that as [`KeepReady::WhileNeeded`]. So only the first nomination of a
+    /// client that has connected long ago waits.
+    #[default]
+    OnceNeeded,
     /// While a recipe stands; and for a minute, or ten session timeouts if that is more, after the
     /// client has connected and after its last recipe was over. A recipe that comes later waits for
     /// almost half of the session timeout before it gets a grant.
-    #[default]
     WhileNeeded,
-    /// Always: for clients that seldom stand, and need their grant at once.
+    /// Always: for clients whose first nomination comes late, and needs its grant at once.
     Always,
 }
 

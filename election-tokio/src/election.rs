@@ -49,7 +49,7 @@ use election_core::format::Format;
 
 pub use election_core::election::{
     Cause, Departure, ElectionNode, NodeKind, NominationError, ObserverFailure, Obstacle, OnLoss,
-    WhenAsked,
+    WhenAsked, WhenPromoted,
 };
 pub use election_core::name::{CandidateName, Sequence};
 
@@ -96,6 +96,7 @@ pub struct Election {
     acls: Acls,
     policy: Policy,
     when_asked: WhenAsked,
+    when_promoted: WhenPromoted,
     format: Format,
     /// Shared by all nominations that are made alike.
     settings: OnceLock<Arc<NominationSettings>>,

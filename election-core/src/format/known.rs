@@ -81,7 +81,8 @@ const ZOOKEEPER_WRITE_LOCK: Layout = Layout {
 impl Format {
     /// `_c_<uuid>-latch-#`: Curator's `LeaderLatch`, and the elections of this crate. By convention
     /// its data is the participant's name. Never write to a candidate: a data change uses up the
-    /// watch of Curator's waiting participants, which are then never promoted.
+    /// watch of Curator's waiting participants, which are then never promoted. A leader does so only while
+    /// none of them can have one ([`WhenPromoted`](crate::election::WhenPromoted)).
     pub const fn curator_latch() -> Self {
         Self(&CURATOR_LATCH)
     }

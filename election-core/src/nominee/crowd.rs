@@ -8,6 +8,7 @@
 use core::num::NonZeroU32;
 
 use super::stage::{Afterwards, ListWatch, Look, Position, Stage, Standing, Suspect};
+use super::waking::Waking;
 use super::{Nominee, Patience};
 use crate::children::Children;
 use crate::name::ChildName;
@@ -38,7 +39,7 @@ impl Nominee {
         }
         if crowd.number <= most.get() {
             *position = Position::First;
-            return self.lead();
+            return self.lead(Waking::Over);
         }
         if contest.patience == Patience::Leaves {
             let own = own.clone();

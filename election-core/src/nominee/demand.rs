@@ -17,9 +17,10 @@ impl Stage {
             Self::Entering(entering) => entering.step.demand(home, next),
             Self::Standing(standing) => standing.demand(home),
             Self::Leading(Leading { own, watch: LeaderWatch::Due, .. }) => Some(home.read_own(own)),
-            Self::Leading(Leading { own, tombstone, mark, .. }) => {
-                tombstone.demand(home).or_else(|| mark.demand(home, own))
-            }
+            Self::Leading(Leading { own, tombstone, mark, waking, .. }) => tombstone
+                .demand(home)
+                .or_else(|| mark.demand(home, own))
+                .or_else(|| waking.demand(home, own, next)),
             Self::Leaving(leaving) => Some(leaving.demand(home)),
             Self::Evicted(evicted) => Some(evicted.demand(home)),
             Self::Ended(Ended { cleanup, .. }) => cleanup.demand(home),

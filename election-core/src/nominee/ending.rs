@@ -53,7 +53,7 @@ impl Nominee {
                     Afterwards::Withdrawn
                 };
                 self.stage = self.leaving_with(own, afterwards, mark);
-                self.link.abandon_own_read();
+                self.link.abandon_own_znode();
                 None
             }
             Stage::Leaving(Leaving { afterwards: afterwards @ Afterwards::StandAgain, .. }) => {

@@ -8,6 +8,7 @@ use super::request::{Awaits, InFlight, Link, Request};
 use super::stage::{
     Cleanup, Find, LeaderWatch, Leading, Leaving, OwnWatch, Stage, Standing, Tenure,
 };
+use super::waking::Waking;
 use crate::access::Access;
 use crate::id::{SessionId, Token};
 use crate::name::CandidateName;
@@ -68,8 +69,8 @@ impl Nominee {
         self.contest.access = access;
         let (watch, tenure) = (LeaderWatch::Armed(ticket), Tenure::Active);
         let tombstone = TombstoneWatch::new(self.contest);
-        let mark = Mark::Unused;
-        self.stage = Stage::Leading(Leading { own, token, watch, tombstone, tenure, mark });
+        let (mark, waking) = (Mark::Unused, Waking::Over);
+        self.stage = Stage::Leading(Leading { own, token, watch, tombstone, tenure, mark, waking });
     }
 
     /// Makes a leaving contender delete this znode.

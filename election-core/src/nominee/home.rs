@@ -56,10 +56,7 @@ impl Home {
             Self::Child(child) => NewZnode::Grandchild { child: child.name(), prefix },
         };
         let mode = CreateMode::EphemeralSequential;
-        let data = match prefix.prescribed_data() {
-            Some(data) => Payload::Bytes(data),
-            None => CONTENDER_DATA,
-        };
+        let data = contender_data(prefix);
         (Request::Create, Op::Create(Create { znode, mode, data }))
     }
 
@@ -105,5 +102,10 @@ impl Home {
     }
 }
 
-/// The data that the user gave for the contender.
-const CONTENDER_DATA: Payload<'_> = Payload::Kept(0);
+/// Returns the data of a contender: the format's, or else those that the user gave for it.
+pub(super) const fn contender_data(prefix: CandidatePrefix) -> Payload<'static> {
+    match prefix.prescribed_data() {
+        Some(data) => Payload::Bytes(data),
+        None => Payload::Kept(0),
+    }
+}

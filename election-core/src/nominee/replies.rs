@@ -8,6 +8,18 @@ use crate::outcome::{Notice, Obstacle};
 use crate::recipe::{Phase, Recipe as _};
 use crate::ticket::Ticket;
 
+/// Returns what a nominee awaits after a reply.
+const fn awaits_after(request: Request, result: &Result<Reply<'_>, Failure>) -> Awaits {
+    match (result, request) {
+        (Err(Failure::Throttled), _) => Awaits::Look,
+        // A lock that goes on as a reader has an answer of its own, and a leader that wakes no other is none
+        // the worse for it.
+        (Err(Failure::HeldBack), Request::OfLock | Request::WakeNext) => Awaits::Nothing,
+        (Err(Failure::HeldBack), _) => Awaits::UsualLook,
+        _ => Awaits::Nothing,
+    }
+}
+
 impl Nominee {
     /// Takes in the reply to a request, if the state still waits for it.
     pub(super) fn replied<'a>(
@@ -21,17 +33,18 @@ impl Nominee {
         if let Err(Failure::ConnectionLoss) = result {
             return self.disconnected().into();
         }
-        let awaits = match result {
-            Err(Failure::Throttled) => Awaits::Look,
-            // Of a lock that goes on as a reader, which has an answer of its own.
-            Err(Failure::HeldBack) if request != Request::OfLock => Awaits::UsualLook,
-            _ => Awaits::Nothing,
-        };
+        let awaits = awaits_after(request, &result);
         self.link = Link::Up { session, awaits };
         if let Awaits::Look | Awaits::UsualLook = awaits {
             self.look_again_before_deletion();
             let is_blocked = awaits == Awaits::UsualLook && self.phase() == Phase::Standing;
             return is_blocked.then_some(Notice::Obstructed(Obstacle::HeldBack)).into();
+        }
+        // A leader whose own write has woken it as well takes them in before it reads its znode again.
+        match request {
+            Request::ListNext => return self.next_listed(result).into(),
+            Request::WakeNext => return self.next_woken().into(),
+            _ => {}
         }
         let next = self.next_prefix();
         let wanted = self.stage.demand(self.contest.home, next).map(|(request, _)| request);
@@ -71,8 +84,10 @@ impl Nominee {
             Request::WriteMark => self.mark_written(result).into(),
             Request::DeleteOwnAndMark => self.own_and_mark_deleted(&result).into(),
             // Of a nominee that has ended; and what it asks for on behalf of a lock, which is no state of
-            // its own.
-            Request::CleanUp | Request::OfLock => Reaction::default(),
+            // its own. A leader has taken in the replies about the one behind it.
+            Request::CleanUp | Request::OfLock | Request::ListNext | Request::WakeNext => {
+                Reaction::default()
+            }
         }
     }
 

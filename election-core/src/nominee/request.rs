@@ -36,6 +36,10 @@ pub(super) enum Request {
     WriteMark,
     DeleteOwnAndMark,
     CleanUp,
+    /// Lists the candidates, for the one behind the leader.
+    ListNext,
+    /// Wakes the candidate behind the leader.
+    WakeNext,
     /// Belongs to the lock that the contender serves.
     OfLock,
 }
@@ -91,10 +95,11 @@ impl Link {
         }
     }
 
-    /// Stops waiting for a read of the nominee's znode: the reply is of no more use.
-    pub(super) fn abandon_own_read(&mut self) {
+    /// Stops waiting for a read of the nominee's znode, or for a write to it: the reply is of no more use.
+    pub(super) fn abandon_own_znode(&mut self) {
         if let Self::Up { awaits, .. } = self
-            && let Awaits::Answer(InFlight { request: Request::ReadOwn, .. }) = awaits
+            && let Awaits::Answer(InFlight { request, .. }) = awaits
+            && matches!(request, Request::ReadOwn | Request::WakeNext)
         {
             *awaits = Awaits::Nothing;
         }

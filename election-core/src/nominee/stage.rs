@@ -3,6 +3,7 @@
 use super::evicted::Evicted;
 use super::foreign::{ForeignChild, ForeignWatch, TombstoneWatch};
 use super::mark::Mark;
+use super::waking::Waking;
 use crate::command::{CreateMode, ExpectedVersion};
 use crate::id::{Token, Version};
 use crate::name::{CandidateName, ChildName};
@@ -171,6 +172,7 @@ pub(super) struct Leading {
     pub(super) tombstone: TombstoneWatch,
     pub(super) tenure: Tenure,
     pub(super) mark: Mark,
+    pub(super) waking: Waking,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -2,12 +2,12 @@
 
 use super::foreign::{ForeignChild, ForeignWatch, TombstoneWatch};
 use super::mark::Mark;
-use super::rank::Rank;
 use super::stage::{
     Afterwards, Ahead, Behind, Entering, Entry, LeaderWatch, Leading, ListWatch, Look, OwnWatch,
     Position, PredecessorWatch, Stage, Standing, Suspect, Tenure,
 };
 use super::survey::Survey;
+use super::waking::{AS_CREATED, Waking};
 use super::{Nominee, Patience, Rule, is_owned, mismatch};
 use crate::children::Children;
 use crate::command::ExpectedVersion;
@@ -19,22 +19,6 @@ use crate::place::{Place, Remaining};
 use crate::ticket::Ticket;
 
 impl Nominee {
-    /// Returns how many candidates stood before the nominee's, by its last list, or since the end
-    /// of the last one before it. `None` if the present candidate has no place yet.
-    ///
-    /// A follower seldom lists, so most candidates ahead of it go unnoticed. All children of the
-    /// election node with a lower number count.
-    pub fn rank(&self) -> Option<Rank> {
-        let rank = self.rank.get();
-        match &self.stage {
-            Stage::Leading(_) | Stage::Standing(Standing { position: Position::First, .. }) => {
-                Some(Rank { ahead: 0, ..rank })
-            }
-            Stage::Standing(Standing { position: Position::Behind(_), .. }) => Some(rank),
-            _ => None,
-        }
-    }
-
     /// Handles the read of the nominee's znode; also the leader's after a lost link, or for a new
     /// watch after its data changed.
     pub(super) fn own_read_answered(
@@ -72,7 +56,7 @@ impl Nominee {
             Stage::Standing(standing) => {
                 standing.own_watch = OwnWatch::Armed { token, ticket };
                 match standing.position {
-                    Position::First => self.lead(),
+                    Position::First => self.lead(Waking::Unlisted),
                     Position::Unknown
                     | Position::Haunted(_)
                     | Position::Obstructed(_)
@@ -114,7 +98,7 @@ impl Nominee {
         let Stage::Standing(standing) = &mut self.stage else {
             return None;
         };
-        let Survey { found, ghost, others, next_leader, ahead } =
+        let Survey { found, ghost, others, next_leader, ahead, behind } =
             standing.survey(contest, id, children);
         self.rank.learn(ahead);
         let Standing { own, position, look, .. } = standing;
@@ -140,7 +124,7 @@ impl Nominee {
                 None => {
                     *position = Position::First;
                     self.foreign = self.foreign.take().filter(|_| others.first.is_some());
-                    self.lead()
+                    self.lead(contest.waking(behind))
                 }
                 Some(name) => {
                     let report = self.report_foreign(others.first);
@@ -165,7 +149,7 @@ impl Nominee {
 
     /// Leads, by a znode that was verified on this connection. If the reply to its creation
     /// verified it, the watch follows later: the list has just shown the znode.
-    pub(super) fn lead(&mut self) -> Option<Notice> {
+    pub(super) fn lead(&mut self, waking: Waking) -> Option<Notice> {
         let Stage::Standing(Standing { own, own_watch, .. }) = &self.stage else {
             return None;
         };
@@ -178,7 +162,8 @@ impl Nominee {
         let tombstone = TombstoneWatch::new(self.contest);
         let mark = Mark::new(self.lock_delay);
         let has_begun = mark.is_settled();
-        self.stage = Stage::Leading(Leading { own, token, watch, tombstone, tenure, mark });
+        let waking = if self.may_wake() { waking } else { Waking::Over };
+        self.stage = Stage::Leading(Leading { own, token, watch, tombstone, tenure, mark, waking });
         has_begun.then_some(Notice::Elected(token))
     }
 
@@ -215,6 +200,7 @@ impl Nominee {
         ticket: Ticket,
         result: &Result<Reply<'_>, Failure>,
     ) -> Option<Notice> {
+        let may_be_woken = self.is_wakeable();
         match (&mut self.stage, result) {
             // A session has one contender in such a format, and this znode is another one of the
             // session.
@@ -230,17 +216,24 @@ impl Nominee {
                 None
             }
             (
-                Stage::Standing(Standing { position: Position::Behind(behind), .. }),
+                Stage::Standing(Standing { position: Position::Behind(behind), look, .. }),
                 Ok(Reply::Read { stat, .. }),
-            ) => match core::mem::replace(&mut behind.watch, PredecessorWatch::Armed(ticket)) {
-                PredecessorWatch::Unset if stat.owner.is_none() => {
-                    Some(Notice::FollowingPersistent)
+            ) => {
+                // The write that wakes may have come between the list and this read.
+                let is_written = stat.version != AS_CREATED && behind.ahead != Ahead::Nobody;
+                if may_be_woken && is_written {
+                    *look = Look::Due;
                 }
-                PredecessorWatch::Unset => Some(Notice::Following),
-                PredecessorWatch::Armed(_) | PredecessorWatch::Due | PredecessorWatch::Barred => {
-                    None
+                match core::mem::replace(&mut behind.watch, PredecessorWatch::Armed(ticket)) {
+                    PredecessorWatch::Unset if stat.owner.is_none() => {
+                        Some(Notice::FollowingPersistent)
+                    }
+                    PredecessorWatch::Unset => Some(Notice::Following),
+                    PredecessorWatch::Armed(_)
+                    | PredecessorWatch::Due
+                    | PredecessorWatch::Barred => None,
                 }
-            },
+            }
             (Stage::Standing(standing), Err(Failure::NoNode)) => {
                 standing.position = Position::Unknown;
                 None
@@ -309,6 +302,7 @@ impl Nominee {
     }
 
     fn predecessor_changed(&mut self, ticket: Ticket, change: Change) -> Option<Notice> {
+        let is_woken = change == Change::Data && self.is_wakeable();
         let Stage::Standing(Standing { own_watch, position, look, .. }) = &mut self.stage else {
             return None;
         };
@@ -332,6 +326,10 @@ impl Nominee {
         match (change, &behind.ahead, own_watch) {
             (Change::Created | Change::Data | Change::Children | Change::Lost, _, _) => {
                 behind.watch = PredecessorWatch::Due;
+                // A new leader wakes the one behind it by a write; or the leadership is handed over.
+                if is_woken {
+                    *look = Look::Due;
+                }
                 None
             }
             // No second look is needed: the listing came from this connection, or the position
@@ -341,7 +339,7 @@ impl Nominee {
             (Change::Deleted, Ahead::Nobody, OwnWatch::Armed { .. })
                 if *look == Look::NotDue && self.contest.goes_for_good(&behind.predecessor) =>
             {
-                self.lead()
+                self.lead(Waking::Unlisted)
             }
             // The nominee reads its own znode next: if that still stands, it is the lowest.
             (Change::Deleted, Ahead::Nobody, OwnWatch::Unset { .. })

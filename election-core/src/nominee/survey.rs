@@ -22,6 +22,8 @@ pub(super) struct Survey<'a> {
     pub(super) next_leader: Option<Sequence>,
     /// The number of children with a lower number.
     pub(super) ahead: usize,
+    /// The next candidate with a higher number.
+    pub(super) behind: Option<&'a str>,
 }
 
 impl Standing {
@@ -37,7 +39,9 @@ impl Standing {
         let rival = |name: &str| contest.rival(name);
         let (mut ghost, mut others) = (None, Others::default());
         let next_leader = |name| Some(contest.format.parse_hand_over_mark(name)?.to());
-        let mut next = None;
+        let (mut next, mut behind) = (None, None);
+        let may_wake = contest.end_mark().is_some();
+        let is_in_order = |name: &str| may_wake && contest.is_in_order(name);
         let all = children.index();
         let mut ahead = all.map_or(0, |index| count_before(index, sequence));
         let names =
@@ -47,6 +51,9 @@ impl Standing {
                     next = next.max(next_leader(found));
                     let number = Sequence::at_end_of(found);
                     ahead += usize::from(number.is_some_and(|number| number < sequence));
+                    if is_nearer(found, behind, sequence) && is_in_order(found) {
+                        behind = Some(*found);
+                    }
                 }
                 // Of several, it takes the same one in whatever order they come.
                 let is_ghost = *found != name && contest.format.owns(id, found);
@@ -60,13 +67,20 @@ impl Standing {
             (all, found)
         {
             Children::indexed(index).for_each(|name| others.take_in(contest, passed, name));
+            behind = Children::indexed(index).nearest_behind(sequence, is_in_order);
         }
         if let (Some(index), Some(mark)) = (all, contest.end_mark()) {
             others.is_over |= holds(index, mark);
             next = beginning(index, HandOverMark::START).filter_map(next_leader).max();
         }
-        Survey { found, ghost, others, next_leader: next, ahead }
+        Survey { found, ghost, others, next_leader: next, ahead, behind }
     }
+}
+
+/// Returns whether a name has a higher sequence than the nominee, and a lower one than the nearest known.
+fn is_nearer(name: &str, known: Option<&str>, own: Sequence) -> bool {
+    let (number, known) = (Sequence::at_end_of(name), known.and_then(Sequence::at_end_of));
+    number > Some(own) && known.is_none_or(|known| number < Some(known))
 }
 
 impl Standing {

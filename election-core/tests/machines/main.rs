@@ -27,3 +27,4 @@ mod properties;
 mod queues;
 mod semaphores;
 mod values;
+mod wakings;

@@ -16,11 +16,14 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
     /// Makes heartbeats check a znode of a recipe that needs the lease, if there is one. Called
     /// after each step of the recipe `key`.
     pub(super) fn tend_heartbeats(&mut self, now: Instant, key: RecipeKey) {
-        let Self { seats, heartbeats, .. } = self;
+        let Self { seats, heartbeats, readiness, .. } = self;
         let seat = seats.get(&key).filter(|seat| seat.stage == SeatStage::Standing);
         let wanted = seat.and_then(|seat| Some((&seat.site, seat.recipe.heartbeat()?)));
         match wanted {
-            Some((site, znode)) => heartbeats.needed_by(key, |path| site.is_path_of(znode, path)),
+            Some((site, znode)) => {
+                readiness.needed();
+                heartbeats.needed_by(key, |path| site.is_path_of(znode, path));
+            }
             None => heartbeats.not_needed_by(key),
         }
         let next = match (&heartbeats.checked, wanted) {

@@ -328,10 +328,15 @@ impl ClientBuilder {
         self
     }
 
-    /// Sets when the client keeps its lease ready (default: [`KeepReady::WhileNeeded`]). With a
+    /// Sets when the client keeps its lease ready (default: [`KeepReady::OnceNeeded`]). With a
     /// ready lease, a nominee is reported elected one round trip after its promotion. A client that
-    /// lets the lease lapse sends pings, and takes almost half of the session timeout to prove it
-    /// again.
+    /// lets the lease lapse sends pings, and takes 5/12 of the session timeout to prove it
+    /// again: a third for the evidence, a twelfth to see that the session is not being closed.
+    ///
+    /// By default that is the wait of the first nomination, or the first lock, of a client that has connected
+    /// more than a minute ago (or ten session timeouts, if that is more), and of no other. With
+    /// [`KeepReady::Always`] it does not wait either, at the price of two requests in place of each ping, every
+    /// third of the session timeout, which ZooKeeper's leader answers.
     pub fn keep_ready(mut self, keep_ready: KeepReady) -> Self {
         self.keep_ready = keep_ready;
         self

@@ -5,10 +5,11 @@ use core::pin::pin;
 use core::time::Duration;
 
 use election_core::Token;
+use election_core::election::WhenPromoted;
 use election_core::format::Access;
 use election_core::name::Sequence;
 use futures_util::future::{Either, select};
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, timeout, timeout_at};
 use zk_jute::Version;
 
 use super::candidates::Candidate;
@@ -89,6 +90,9 @@ impl From<ElectionError> for HandOverError {
         Self::Leader(error.into())
     }
 }
+
+/// The time after which a leader wakes the candidate behind it once more, twice as long each time.
+const FIRST_PATIENCE: Duration = Duration::from_secs(1);
 
 impl Election {
     /// Asks the leader to hand the leadership over to the candidate with this token, within a time,
@@ -225,10 +229,11 @@ impl Leadership {
     /// [`LostReason::SteppedDown`], which [`Leadership::lost`] returns at that moment.
     ///
     /// It asks the nominees by an ephemeral child of the election node that names the candidate
-    /// (`hand-over-to-0000000017-`). A nominee sees the child in its next list, that is, at its
-    /// next look. So `within` should be longer than the [look
-    /// interval](crate::ClientBuilder::look_interval). This costs no nominee a watch or, while
-    /// nothing is handed over, a request.
+    /// (`hand-over-to-0000000017-`), and wakes the nominee of the candidate behind it, which sees the child in
+    /// a list. Each that makes way wakes the next one by that. This costs no nominee a watch or, while nothing is
+    /// handed over, a request. Nominees of earlier releases, of other libraries, and those behind a leader with
+    /// [`WhenPromoted::Rests`] see the child at their next look: then `within` should be longer than the [look
+    /// interval](crate::ClientBuilder::look_interval).
     ///
     /// If a nominee between dies meanwhile, the order of the others is kept. Of two hand-overs at
     /// one time, all nominees follow the one to the later candidate.
@@ -293,15 +298,18 @@ impl Leadership {
     fn election(&self) -> Election {
         let NominationInner { client, facts, .. } = self.nomination();
         let (site, format) = (&facts.settings.site, facts.settings.format);
+        let when_promoted = facts.settings.when_promoted;
         let acls = site.acl_list().entries().into_iter().collect();
         let (client, path) = (client.clone(), site.path().to_owned());
-        Election { client, path, acls, format, ..Election::new(self.client().clone(), "") }
+        let other = Election::new(self.client().clone(), "");
+        Election { client, path, acls, when_promoted, format, ..other }
     }
 
     /// Waits until no candidate is between. No new one comes there: each that joins has a greater
     /// number.
     async fn until_next(&self, election: &Election, target: &Candidate) -> Result<Wait, Error> {
         let (own, to) = (self.candidate().sequence(), target.sequence);
+        let mut patience = FIRST_PATIENCE;
         loop {
             let children = match election.client.get_children(&election.path).await {
                 Ok(children) => children,
@@ -310,21 +318,40 @@ impl Leadership {
             };
             let numbered = |name| Some((election.format.rival(Access::Exclusive, name)?, name));
             let between = |(number, _): &(Sequence, &str)| own < *number && *number < to;
-            let last = children.iter().filter_map(numbered).filter(between).max();
+            let between = || children.iter().filter_map(numbered).filter(between);
             if !children.iter().any(|name| name == target.name) {
                 return Ok(Wait::IsGone);
             }
-            let Some((_, last)) = last else {
+            let (Some((_, first)), Some((_, last))) = (between().min(), between().max()) else {
                 return Ok(Wait::IsNext);
             };
+            self.wake(election, first).await;
             let paths = [last, &target.name].map(|name| child_path(&election.path, name));
             let (exists, last) = election.client.exists_and_watch(&paths[0]).await?;
             let (target_exists, target) = election.client.exists_and_watch(&paths[1]).await?;
             if exists.is_some() && target_exists.is_some() {
-                // Whatever it returns, the next list shows it.
-                drop(select(last, target).await);
+                // Whatever it returns, the next list shows it. The one behind may have been about to set the
+                // watch by which it is woken.
+                drop(timeout(patience, select(last, target)).await);
+                patience = patience.saturating_mul(2);
             }
         }
+    }
+
+    /// Wakes the nominee of the candidate behind this leader's, so that it looks, and finds the mark. A failure
+    /// is none of the hand-over: at its next look that nominee finds the mark, too.
+    async fn wake(&self, election: &Election, next: &str) {
+        let rests = election.when_promoted == WhenPromoted::Rests;
+        if rests || !election.format.is_wakeable(next) {
+            return;
+        }
+        let own = child_path(&election.path, self.candidate().to_string());
+        let Ok((data, stat)) = election.client.get_data(&own).await else {
+            return;
+        };
+        // Another participant than the one behind would lose the watch that it has.
+        let waking = self.transaction().check(&child_path(&election.path, next), Version::ANY);
+        drop(waking.set_data(&own, data, stat.version).commit().await);
     }
 
     async fn refused(

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use election_core::NomineeId;
-use election_core::election::{ElectionNode, Nominee, OnLoss, Policy, WhenAsked};
+use election_core::election::{ElectionNode, Nominee, OnLoss, Policy, WhenAsked, WhenPromoted};
 use election_core::format::{Format, Recovery};
 use election_session::{AclList, Site};
 use zk_jute::OpCode;
@@ -33,6 +33,7 @@ impl Election {
             acls: Acls::open(),
             policy: Policy::default(),
             when_asked: WhenAsked::default(),
+            when_promoted: WhenPromoted::default(),
             format: Format::curator_latch(),
             settings: OnceLock::new(),
             label: ElectionLabel::NONE,
@@ -50,7 +51,8 @@ impl Election {
     pub fn nominate(&self) -> Result<Nomination, ElectionError> {
         let settings = self.settings()?;
         let id = self.client.shared().ids.draw().map_err(ElectionError::Randomness)?;
-        self.stand(settings, Nominee::new(NomineeId::from_bytes(id), self.policy))
+        let nominee = Nominee::new(NomineeId::wakeable(id), self.policy);
+        self.stand(settings, nominee.when_promoted(self.when_promoted))
     }
 
     /// Continues a nomination of another process, which has given it up together with its session,
@@ -70,7 +72,9 @@ impl Election {
         // No name of the earlier nominee's is to be used again; how many it has used is not known.
         let attempts =
             u32::from_ne_bytes(self.client.shared().ids.draw().map_err(ElectionError::Randomness)?);
-        self.stand(settings, Nominee::returning(id, attempts, self.policy))
+        // The candidate keeps its data, which may be others than the election's.
+        let nominee = Nominee::returning(id, attempts, self.policy);
+        self.stand(settings, nominee.when_promoted(WhenPromoted::Rests))
     }
 
     /// Returns the path of a znode beside the election node.
@@ -106,6 +110,7 @@ impl Election {
             format: self.format,
             label: self.label,
             while_suspended: self.while_suspended,
+            when_promoted: self.when_promoted,
         };
         Ok(Arc::clone(self.settings.get_or_init(|| Arc::new(settings))))
     }
@@ -181,6 +186,19 @@ impl Election {
     /// candidate behind it (default: it stands behind that candidate).
     pub fn when_asked(mut self, when_asked: WhenAsked) -> Self {
         self.when_asked = when_asked;
+        self
+    }
+
+    /// Sets what a leader does for the candidate behind it (default: it wakes its nominee, which then knows that
+    /// it is the next to lead, and leads by one event; or finds the mark of a hand-over). All nominees should
+    /// have one setting.
+    ///
+    /// With [`WhenPromoted::Rests`] no leader writes to its candidate. A nominee that has become the next to lead
+    /// learns so at its next look, up to a minute later; a promotion before that takes a list, and a hand-over to
+    /// a candidate behind others takes that long.
+    pub fn when_promoted(mut self, when_promoted: WhenPromoted) -> Self {
+        self.when_promoted = when_promoted;
+        self.settings = OnceLock::new();
         self
     }
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use election_core::election::WhenPromoted;
 use election_core::format::Format;
 use election_session::Site;
 
@@ -17,4 +18,5 @@ pub(super) struct NominationSettings {
     pub(super) format: Format,
     pub(super) label: ElectionLabel,
     pub(super) while_suspended: WhileSuspended,
+    pub(super) when_promoted: WhenPromoted,
 }

@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use election_tokio::election::{
     CancelReason, Cancelled, HandOver, HandOverError, Leadership, LostReason, Nomination, TermEnd,
-    WhenAsked,
+    WhenAsked, WhenPromoted,
 };
 use election_tokio::format::Format;
 use election_tokio::{Client, Token};
@@ -22,10 +22,19 @@ async fn queue(
     server: &Server,
     when_asked: &[WhenAsked],
 ) -> (Vec<(Client, Nomination)>, Leadership) {
+    queue_of(server, when_asked, WhenPromoted::WakesNext).await
+}
+
+async fn queue_of(
+    server: &Server,
+    when_asked: &[WhenAsked],
+    when_promoted: WhenPromoted,
+) -> (Vec<(Client, Nomination)>, Leadership) {
     let mut queue = Vec::new();
     for when_asked in when_asked {
         let client = server.client().await;
         let election = client.election(ELECTION).when_asked(*when_asked);
+        let election = election.when_promoted(when_promoted);
         queue.push((client.clone(), election.nominate().unwrap()));
         settle().await;
     }
@@ -185,7 +194,9 @@ async fn a_candidate_that_goes_is_missed_over_no_lost_connection() {
 #[tokio::test(start_paused = true)]
 async fn a_hand_over_that_was_given_up_is_replaced_by_the_next() {
     let server = Server::new();
-    let (mut queue, leadership) = queue(&server, &[WhenAsked::StandsBehind; 4]).await;
+    let asked = [WhenAsked::StandsBehind; 4];
+    // Nobody makes way before the next look.
+    let (mut queue, leadership) = queue_of(&server, &asked, WhenPromoted::Rests).await;
     let before = tokens(&queue[0].0).await;
     let short = Duration::from_millis(1);
     drop(tokio::time::timeout(short, leadership.hand_over(before[3], WITHIN)).await);

@@ -16,6 +16,8 @@ use crate::server::{Server, wait};
 
 const ELECTION: &str = "/election";
 const TIMEOUT: Duration = Duration::from_secs(30);
+/// The age of a client that has stood for nothing and lets its lease lapse.
+const IDLE_AFTER: Duration = Duration::from_secs(300);
 
 async fn client(server: &Server) -> Client {
     server.builder().session_timeout(TIMEOUT).connect().await.expect("a session")
@@ -183,30 +185,45 @@ async fn an_old_session_is_elected_at_once() {
     }
 }
 
-/// A client that has stood for nothing for long lets its lease lapse: two heartbeats, a third of the
-/// timeout apart, prove it, and one more settles it. `KeepReady::Always` keeps it.
+/// The wait of a nomination that leads at once, by the age of its client, which may have stood before: after a lapse two
+/// heartbeats, a third of the timeout apart, prove the lease, and one more settles it.
 #[tokio::test(start_paused = true)]
-async fn a_client_that_stands_seldom_waits_for_its_lease_unless_it_is_always_ready() {
-    for keep_ready in [KeepReady::WhileNeeded, KeepReady::Always] {
-        let server = Server::new();
-        let builder = server.builder().session_timeout(TIMEOUT).keep_ready(keep_ready);
-        let client = builder.connect().await.unwrap();
-        tokio::time::sleep(TIMEOUT * 20).await;
-        let before = tokio::time::Instant::now();
-        let mut nomination = client.election(ELECTION).nominate().unwrap();
-        wait(1).await;
-        if keep_ready == KeepReady::WhileNeeded {
-            let outlook = LeaseOutlook::AwaitsProof;
-            assert_eq!(nomination.status().role, Role::AwaitingLease { outlook });
-        }
-        let leadership = nomination.elected().await.unwrap();
-        assert!(leadership.is_valid());
-        let taken = before.elapsed();
-        match keep_ready {
-            KeepReady::WhileNeeded => {
-                assert!((TIMEOUT / 3..TIMEOUT / 2).contains(&taken), "{taken:?}");
+async fn a_first_nomination_waits_for_its_lease_where_the_client_is_old_and_has_not_stood() {
+    const READY: Duration = Duration::from_millis(10);
+    let lapsed = TIMEOUT / 3 + TIMEOUT / 12;
+    for age in [0, 1, 2, 5, 9, 11, 12, 13, 20, 100] {
+        for keep_ready in [KeepReady::OnceNeeded, KeepReady::WhileNeeded, KeepReady::Always] {
+            for has_stood in [false, true] {
+                let server = Server::new();
+                let builder = server.builder().session_timeout(TIMEOUT).keep_ready(keep_ready);
+                let client = builder.connect().await.unwrap();
+                if has_stood {
+                    let mut earlier = client.election("/earlier").nominate().unwrap();
+                    earlier.elected().await.unwrap();
+                    earlier.withdraw().await.unwrap();
+                }
+                tokio::time::sleep(TIMEOUT * age).await;
+                let before = tokio::time::Instant::now();
+                let mut nomination = client.election(ELECTION).nominate().unwrap();
+                tokio::time::sleep(READY).await;
+                let status = nomination.status().role;
+                let leadership = nomination.elected().await.unwrap();
+                assert!(leadership.is_valid());
+                let is_ready = match keep_ready {
+                    KeepReady::Always => true,
+                    KeepReady::OnceNeeded if has_stood => true,
+                    KeepReady::OnceNeeded | KeepReady::WhileNeeded => TIMEOUT * age < IDLE_AFTER,
+                };
+                let taken = before.elapsed();
+                let context = (age, keep_ready, has_stood, taken, &status);
+                if is_ready {
+                    assert!(taken <= READY * 2, "{context:?}");
+                } else {
+                    let outlook = LeaseOutlook::AwaitsProof;
+                    assert_eq!(status, Role::AwaitingLease { outlook }, "{context:?}");
+                    assert!(lapsed <= taken && taken < lapsed + READY, "{context:?}");
+                }
             }
-            KeepReady::Always => assert!(taken <= Duration::from_secs(1), "{taken:?}"),
         }
     }
 }

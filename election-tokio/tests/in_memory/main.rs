@@ -104,6 +104,8 @@ mod trees;
 #[cfg(test)]
 mod wakers;
 #[cfg(test)]
+mod wakings;
+#[cfg(test)]
 mod warnings;
 #[cfg(test)]
 mod wrong_answers;

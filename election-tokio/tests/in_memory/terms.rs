@@ -31,7 +31,7 @@ async fn a_position_is_what_was_learned_last_and_becomes_older() {
     let client = server.client().await;
     let election = client.election("/election");
     let mut nominations = Vec::new();
-    for _ in 0..3 {
+    for _ in 0..4 {
         nominations.push(election.nominate().unwrap());
         settle().await;
     }
@@ -50,8 +50,10 @@ async fn a_position_is_what_was_learned_last_and_becomes_older() {
     nominations.remove(0).withdraw().await.unwrap();
     settle().await;
     assert_eq!(nominations[0].position().unwrap().ahead, 0, "the heir leads without a list");
-    let middle = nominations[1].position().unwrap();
-    assert_eq!(middle.ahead, 2, "of the end of one farther ahead it does not hear");
+    let next = nominations[1].position().unwrap();
+    assert_eq!(next.ahead, 1, "the new leader wakes it");
+    let last = nominations[2].position().unwrap();
+    assert_eq!(last.ahead, 3, "of the end of one farther ahead it does not hear");
 }
 
 /// The leadership ends with the call, before the candidate goes; the next one leads after that.

@@ -162,7 +162,7 @@ impl Plan {
             like: None,
             operating: None,
             heartbeats: HeartbeatPace::default(),
-            keep_ready: KeepReady::default(),
+            keep_ready: KeepReady::WhileNeeded,
         };
         plan.draw_servers(&mut rng);
         plan.nominees = (0..rng.u8(3..=5)).map(|_| Standing::draw(&mut rng, &plan)).collect();
