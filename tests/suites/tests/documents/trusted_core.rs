@@ -28,8 +28,8 @@ fn the_page_names_what_changes_a_deadline() -> io::Result<()> {
     let text = fs::read_to_string(top().join("session/src/lease.rs"))?;
     let functions = text.split("fn ").skip(1);
     let changing = functions.filter(|body| CHANGES.iter().any(|change| body.contains(change)));
-    let names = changing.filter_map(|body| body.split(['(', '<']).next());
-    let changing: BTreeSet<String> = names.map(str::to_owned).collect();
+    let called = changing.filter_map(|body| body.split(['(', '<']).next());
+    let changing: BTreeSet<String> = called.map(str::to_owned).collect();
     let page = Page::read(PathBuf::from("docs/trusted-core.md"))?;
     let mut rows = page.rows("and see that");
     let row = rows.find(|cells| cells.iter().any(|cell| cell.contains("lease.rs`")));
