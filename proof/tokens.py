@@ -61,6 +61,11 @@ def steps(s, without=""):
                    [s.p_led, s.p.stands, Not(s.b_leads)])
     checked = [s.p.stands] if has("a guarded write checks the candidate") else []
     yield Step("a guarded write of P is applied", change(s, head=at, p_wrote_at=at), [s.p_led] + checked)
+    # A check is of a name. In a format without ids a name is a number, and a node that was made again counts from 0: such a
+    # guard is refused (`GuardedTransaction`, `NamesRecur`).
+    if not has("a guard's name never recurs"):
+        yield Step("a guarded write of P finds B under P's name", change(s, head=at, p_wrote_at=at),
+                   [s.p_led, s.b.stands, s.b.number == s.p.number])
 
 
 def invariant(s):
@@ -97,6 +102,9 @@ RULES = {
     "what is found is younger than the last": ("a nominee without an id steps down, finds the candidate that is still there, and "
         "leads with the same token", [NODE, P, P_LEADS, "P's nominee finds P again, and leads"]),
     "a guarded write checks the candidate": ("a write of P that is not guarded waits on its way", [NODE, P, P_LEADS, B, P_GOES, B_LEADS, WRITES]),
+    "a guard's name never recurs": ("the node was made again, and B has P's name when a write of P comes late",
+                                    [NODE, P, P_LEADS, P_GOES, NODE_GOES, NODE, B, B_LEADS,
+                                     "a guarded write of P finds B under P's name"]),
     "no node with children is deleted": ("the node goes with P in it, and P's number is not the lowest in the next one",
                                          [NODE, P, P_LEADS, NODE_GOES, NODE, B, B_LEADS, WRITES]),
 }

@@ -1,5 +1,6 @@
 //! The page of what has to be believed: its files, and how long they may be.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::PathBuf;
@@ -16,6 +17,26 @@ fn lines(path: &str) -> io::Result<usize> {
     let code =
         text.split_once("\n#[cfg(test)]\nmod tests {").map_or(text.as_str(), |(code, _)| code);
     Ok(code.lines().count())
+}
+
+/// What changes a deadline, in the source of the lease.
+const CHANGES: [&str; 3] = ["self.state = ", "by_quorum = (", ".by_quorum = "];
+
+/// The page names each function that changes a deadline, and no other: a reader looks at these.
+#[test]
+fn the_page_names_what_changes_a_deadline() -> io::Result<()> {
+    let text = fs::read_to_string(top().join("session/src/lease.rs"))?;
+    let functions = text.split("fn ").skip(1);
+    let changing = functions.filter(|body| CHANGES.iter().any(|change| body.contains(change)));
+    let called = changing.filter_map(|body| body.split(['(', '<']).next());
+    let changing: BTreeSet<String> = called.map(str::to_owned).collect();
+    let page = Page::read(PathBuf::from("docs/trusted-core.md"))?;
+    let mut rows = page.rows("and see that");
+    let row = rows.find(|cells| cells.iter().any(|cell| cell.contains("lease.rs`")));
+    let sees = row.and_then(|cells| cells.last().copied()).unwrap_or_default();
+    let named: BTreeSet<String> = sees.split('`').skip(1).step_by(2).map(str::to_owned).collect();
+    assert_eq!(changing, named);
+    Ok(())
 }
 
 #[test]
