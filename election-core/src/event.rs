@@ -209,7 +209,7 @@ pub enum Failure {
     /// The driver did not send the command: the request is longer than servers take.
     TooLarge,
     /// The driver did not send the command: connections were lost over requests as long, and whether by chance
-    /// is not known yet. A nominee, or a contender for a lock, asks again at the next
+    /// is not known yet. A nominee, a contender for a lock, or a member of a group asks again at the next
     /// [`Event::Look`]; other recipes take it as [`TooLarge`](Self::TooLarge).
     HeldBack,
 }

@@ -41,6 +41,9 @@ enum Awaits<Q> {
     },
     /// The server did not handle the last request; it is sent again at the next look.
     Look,
+    /// The driver held the last request back. It is sent again at the next look, too, which is not fed
+    /// sooner for it.
+    UsualLook,
 }
 
 /// The session in which a link came up.
@@ -142,15 +145,23 @@ impl<Q: Copy> Line<Q> {
         if let Link::Up { awaits, .. } = &mut self.link {
             match *awaits {
                 Awaits::Answer { ticket, .. } => *awaits = Awaits::Ignored { ticket },
-                Awaits::Look => *awaits = Awaits::Nothing,
+                Awaits::Look | Awaits::UsualLook => *awaits = Awaits::Nothing,
                 Awaits::Nothing | Awaits::Ignored { .. } => {}
             }
         }
     }
 
-    /// Allows to send again a request that the server did not handle.
+    /// Waits for the next look: the driver held the last request back.
+    pub(crate) fn hold_back(&mut self) {
+        if let Link::Up { awaits: awaits @ Awaits::Nothing, .. } = &mut self.link {
+            *awaits = Awaits::UsualLook;
+        }
+    }
+
+    /// Allows to send again a request that the server did not handle, or the driver held back.
     pub(crate) fn ask_again(&mut self) {
-        if let Link::Up { awaits: awaits @ Awaits::Look, .. } = &mut self.link {
+        if let Link::Up { awaits: awaits @ (Awaits::Look | Awaits::UsualLook), .. } = &mut self.link
+        {
             *awaits = Awaits::Nothing;
         }
     }

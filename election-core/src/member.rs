@@ -104,6 +104,12 @@ impl<N, D> Member<N, D> {
         result: &Result<Reply<'_>, Failure>,
     ) -> Option<MemberNotice> {
         match self.stage {
+            // Whether the servers would take it is not known.
+            Stage::Joining(_) if is_held_back(request, result) => {
+                self.line.hold_back();
+                self.shown = Shown::Due;
+                Some(MemberNotice::HeldBack)
+            }
             Stage::Joining(joining) => {
                 let session = self.line.session();
                 let joiner = Joiner { options: self.options, session, former: self.former };
@@ -305,6 +311,11 @@ impl<N, D> Member<N, D> {
             Stage::Standing(_) | Stage::Waiting { .. } | Stage::Ended(_) => None,
         }
     }
+}
+
+/// Returns whether the driver has not sent a create, since connections were lost over requests as long.
+const fn is_held_back(request: Request, result: &Result<Reply<'_>, Failure>) -> bool {
+    matches!((request, result), (Request::Create, Err(Failure::HeldBack)))
 }
 
 impl<N: AsRef<str>, D: AsRef<[u8]>> Member<N, D> {

@@ -42,6 +42,8 @@ pub(crate) const BLOCKED: &str = "election_tokio::election::blocked";
 const LOCK: &str = "election_tokio::lock";
 /// The target of events about what keeps a lock from being held, and only a human removes.
 const LOCK_BLOCKED: &str = "election_tokio::lock::blocked";
+/// The target of events about memberships of groups.
+const GROUP: &str = "election_tokio::group";
 /// The target of operations on barriers and double barriers.
 const BARRIER: &str = "election_tokio::barrier";
 /// The target of operations on counters.

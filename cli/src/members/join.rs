@@ -92,6 +92,9 @@ async fn be_member(
             MembershipState::Waiting { .. } => {
                 console::warn("another znode has the name; waits until it goes");
             }
+            MembershipState::HeldBack => {
+                console::warn("the servers may not take data as long; asks again later");
+            }
             MembershipState::Joined { .. } => console::note("has joined again"),
             MembershipState::Ended(error) => return Err(error.clone().into()),
             _ => {}

@@ -6,7 +6,7 @@ use alloc::string::String;
 
 use super::*;
 use crate::event::Stat;
-use crate::id::SessionId;
+use crate::id::{SessionId, Token};
 
 const SESSION: SessionId = SessionId::new(7);
 
@@ -172,4 +172,43 @@ fn what_is_owed_is_not_the_znode_of_the_next_member_of_that_name() {
     assert_eq!(script.asked, "look");
     script.answer(Ok(Reply::Exists(own(5, 1))));
     assert!(script.is_over(), "it was written to meanwhile");
+}
+
+/// Whether the servers would take its data is not known. Each look tells of it again, and none is fed sooner for it.
+#[test]
+fn a_member_that_is_held_back_asks_again_at_each_look() {
+    let member = Member::new("x", [1], MemberOptions::default());
+    let mut script = Script { member, ticket: None, asked: String::new(), notice: None };
+    script.feed(Event::Connected { session: SESSION });
+    for _ in 0..3 {
+        assert!(script.asked.starts_with("Create("), "{}", script.asked);
+        script.answer(Err(Failure::HeldBack));
+        assert_eq!((script.asked.as_str(), script.notice), ("", Some(MemberNotice::HeldBack)));
+        assert!(!script.member.waits_for_look());
+        assert_eq!(script.member.state(), MemberState::Joining);
+        script.feed(Event::Look);
+    }
+    let mut leaving = script.member.clone();
+    assert_eq!(leaving.withdraw().notice, None, "its create is on its way");
+    script.answer(Err(Failure::HeldBack));
+    let mut leaving = script.member.clone();
+    let never = MemberEnd::Left(Departure::NeverCreated);
+    assert_eq!(leaving.withdraw().notice, Some(MemberNotice::Ended(never)));
+    script.feed(Event::Disconnected);
+    script.feed(Event::Connected { session: SESSION });
+    assert!(script.asked.starts_with("Create("), "another server may take it: {}", script.asked);
+    script.answer(Ok(Reply::Created { name: "x", stat: Some(own(5, 0)) }));
+    assert_eq!(script.member.state(), MemberState::Joined(Token::new(5)));
+}
+
+/// The znode keeps what it has, and the member stands.
+#[test]
+fn data_of_a_member_that_are_held_back_end_no_membership() {
+    let mut script = Script::joined(NameOrigin::Given);
+    script.member.set_data([2]);
+    script.feed(Event::Deadline);
+    assert_eq!(script.asked, "write 0");
+    script.answer(Err(Failure::HeldBack));
+    assert_eq!(script.notice, Some(MemberNotice::DataRefused(MemberFailure::HeldBack)));
+    assert_eq!(script.member.state(), MemberState::Joined(Token::new(5)));
 }

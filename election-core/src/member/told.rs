@@ -47,6 +47,9 @@ pub enum MemberNotice {
     Joined(Token),
     /// Another znode has its name. The member waits for its end.
     Taken(NameOwner),
+    /// The driver holds back the creation of its znode ([`Failure::HeldBack`]): it is asked for again at
+    /// the next look, and this is repeated while it is held back.
+    HeldBack,
     /// Its znode has the data that were set last.
     DataWritten,
     /// The server refused those data; the znode keeps its earlier data.
@@ -88,7 +91,14 @@ pub enum MemberFailure {
     /// A reply does not decode, or is larger than the driver keeps.
     #[error("a reply cannot be read, or is larger than this client keeps")]
     UnreadableReply,
-    /// A request was not sent, because it is longer than servers take.
+    /// Connections were lost over requests as long as this one, whether by chance is not known, so it was
+    /// not sent.
+    #[error(
+        "connections were lost over a write as long, which the servers may not take: set the data again \
+         after some minutes; shorten them, or raise `jute.maxbuffer` of the servers, if that goes on"
+    )]
+    HeldBack,
+    /// A request was not sent, because it is longer than the client's limit.
     #[error(
         "the member's data, path and access list are longer together than servers take: shorten the \
          data, or raise the client's limit and `jute.maxbuffer` of the servers"
@@ -106,7 +116,8 @@ impl MemberFailure {
             Err(Failure::NoAuth) => Self::Rejected(NO_AUTH),
             Err(Failure::Rejected(code) | Failure::Aborted { code, .. }) => Self::Rejected(*code),
             Err(Failure::Unreadable) => Self::UnreadableReply,
-            Err(Failure::TooLarge | Failure::HeldBack) => Self::TooLarge,
+            Err(Failure::TooLarge) => Self::TooLarge,
+            Err(Failure::HeldBack) => Self::HeldBack,
             Ok(_)
             | Err(
                 Failure::NodeExists

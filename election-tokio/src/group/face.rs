@@ -12,6 +12,7 @@ use super::error::MembershipError;
 use crate::broadcast::{Receiver, Sender};
 use crate::error::Place;
 use crate::hub::{Face, Unlocked};
+use crate::telemetry::Entry;
 
 /// The machine of a member.
 pub(super) type Machine = Member<String, Data>;
@@ -43,6 +44,10 @@ pub enum MembershipState {
         /// The event that ends that znode's life.
         owner: NameOwner,
     },
+    /// The client holds back the creation of its znode: connections were lost over requests as long, which the
+    /// servers may not take, or by chance. It asks again a minute later, then after twice as long each
+    /// time, up to an hour.
+    HeldBack,
     /// The znode exists, as far as is known here: neither the end of its session nor its deletion
     /// was reported. If the token has changed, the znode was lost in between.
     Joined {
@@ -100,6 +105,10 @@ impl Face for MemberFace {
         let generation = member.data().generation;
         let state = match step.notice {
             Some(MemberNotice::Lost(cause)) => MembershipState::Joining { lost: Some(cause) },
+            Some(MemberNotice::HeldBack) => {
+                unlocked.journal.note(Entry::MemberHeldBack(self.at.clone()));
+                MembershipState::HeldBack
+            }
             Some(MemberNotice::Ended(end)) => {
                 let at = self.at.clone();
                 let error = match end {

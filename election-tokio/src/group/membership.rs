@@ -65,7 +65,9 @@ impl Membership {
         let is_settled = |shown: &Shown| {
             !matches!(
                 shown.state,
-                MembershipState::Joining { .. } | MembershipState::Waiting { .. }
+                MembershipState::Joining { .. }
+                    | MembershipState::HeldBack
+                    | MembershipState::Waiting { .. }
             )
         };
         match shown.wait_for(is_settled).await.map(|shown| shown.state) {

@@ -18,8 +18,8 @@ use zk_session::lease::LeaseOutlook;
 use super::election_metrics::{self, ElectionLabel};
 use super::figure::ElectionFigure;
 use super::lock::LockEntry;
-use super::{BLOCKED, CONNECTION, ELECTION, Outcome, metrics};
-use crate::error::SharedError;
+use super::{BLOCKED, CONNECTION, ELECTION, GROUP, Outcome, metrics};
+use crate::error::{Place, SharedError};
 use crate::state::ConnectFailure;
 
 /// Entries, oldest first.
@@ -78,6 +78,8 @@ pub(crate) enum Entry {
         path: String,
         error: ErrorCode,
     },
+    /// The creation of a member's znode is held back.
+    MemberHeldBack(Place),
     OtherServers {
         count: usize,
     },
@@ -172,6 +174,7 @@ impl Entry {
                     "heartbeat refused: the lease is not renewed by it"
                 );
             }
+            Self::MemberHeldBack(at) => tell_held_back(&at),
             Self::OtherServers { count } => {
                 info!(target: CONNECTION, count, "another list of servers");
             }
@@ -206,6 +209,14 @@ impl Entry {
             }
         }
     }
+}
+
+fn tell_held_back(at: &Place) {
+    warn!(
+        target: GROUP, %at,
+        "held back: connections were lost over a member's znode, which the servers may not take; it is \
+         sent again later: if its data are long, shorten them, or raise `jute.maxbuffer` of the servers"
+    );
 }
 
 fn tell_session_end(session: Option<SessionId>, end: SessionEnd) {

@@ -8,6 +8,7 @@ use election_tokio::commit::CommitError;
 use election_tokio::counter::CounterError;
 use election_tokio::election::{Blocker, Follow, Observation, Obstacle};
 use election_tokio::format::Format;
+use election_tokio::group::MembershipState;
 use election_tokio::health::NomineeHealth;
 use election_tokio::queue::{PriorityQueue, Queue};
 use election_tokio::{Client, CreateMode};
@@ -238,4 +239,28 @@ async fn a_long_candidate_waits_while_a_limit_is_only_suspected() {
     assert!((5..15).contains(&tried), "{tried} times in four hours");
     nomination.withdraw().await.unwrap();
     assert!(server.children(NODE).is_empty());
+}
+
+/// The losses may have been chance, so that a member joins later.
+#[tokio::test(start_paused = true)]
+async fn a_member_with_long_data_waits_while_a_limit_is_only_suspected() {
+    static DATA: [u8; 20_000] = [7; 20_000];
+    const HOURS: Duration = Duration::from_secs(4 * 3600);
+    for left in [3, 4, 5] {
+        let server = Server::new();
+        let client = server.client().await;
+        client.create("/deep", "", CreateMode::Persistent).await.unwrap();
+        client.create(NODE, "", CreateMode::Persistent).await.unwrap();
+        let (journal, _guard) = Journal::begin();
+        let place = Place::Each(OpCode::CREATE2);
+        server.state().cuts = Some(Cuts { place, fate: Fate::Lost, left });
+        let group = client.group(NODE);
+        let join = group.join_as("long", &DATA[..]);
+        let context = format!("{left}");
+        let member = timeout(HOURS, join).await.expect(&context).expect(&context);
+        assert!(matches!(member.state(), MembershipState::Joined { .. }), "{:?}", member.state());
+        let told = journal.of("event held back: connections were lost over a member's znode");
+        assert!(!told.is_empty(), "{context}");
+        member.leave().await.expect(&context);
+    }
 }
