@@ -1,5 +1,4 @@
-//! Every interleaving of a small world: nominees and their links, and an ensemble whose servers
-//! lag.
+//! Every order of events in small worlds of nominees and contenders for locks, in the laboratory (`lab`).
 //!
 //! These events can happen, in any order: requests are executed; replies come, come late, or are lost with their
 //! connection, the request executed before, afterwards or never; watches fire; links go down and up again at a server
@@ -8,13 +7,10 @@
 //! hand their session and nomination to another one; an operator deletes candidates, writes to them, and deletes the
 //! election node. Earlier sessions leave ghosts.
 //!
-//! The ensemble is a log of committed changes. A session's server has applied a part of it: reads
-//! are answered from there, writes and `sync` go to the end, and their reply comes when the server
-//! has applied it (`common/server.rs`). A reply to a read that is late is one from a server that
-//! lags, so the two are one step. Of the servers that could answer a read alike, the one farthest
-//! behind is taken, since it can still do whatever the others can.
+//! A reply to a read that is late is one from a server that lags, so the two are one step. Of the servers that could
+//! answer a read alike, the one farthest behind is taken, since it can still do whatever the others can.
 //!
-//! In every state ([`common::check`]): never two valid leaders, where one is valid whose session lives, whose lease
+//! In every state (`state.rs`): never two valid leaders, where one is valid whose session lives, whose lease
 //! has not lapsed, and whose znode no operator deleted; a leader's znode stands, and is watched; tokens grow from
 //! leader to leader; two watches a nominee at most; one znode a session; no znode of a nominee that has ended; no two
 //! followers wait for one znode; one request in flight; nothing after the end; an event that no command awaits any
@@ -22,23 +18,30 @@
 //! order they come, and leave exactly one leader with everybody else behind it, unless all have ended.
 //!
 //! States that differ only in how high the numbers have become, and in which nominee is which, are one
-//! ([`common::canonical`]). Therefore most faults need no bound: `ANY_NUMBER` of connections may be lost, and the
+//! (`lab/alike.rs`). Therefore most faults need no bound: `ANY_NUMBER` of connections may be lost, and the
 //! world is still finite. This is why the explorer is our own, and not stateright: this merging makes three nominees
 //! small, and it has to see the fields of a nominee by kind; replies are borrowed, so that an action is not a value
 //! that can be kept; and the graph of calm steps is needed afterwards, to show that it has no circle.
 
+mod acts;
+mod contest;
 mod downgrades;
 mod endings;
 mod formats;
 mod handing_over;
+mod laws;
 mod locks;
 mod long;
+mod names;
+mod operators;
 mod requests;
-mod search;
+mod state;
+mod worlds;
 
-use crate::common::{self, ANY_NUMBER, Budget, World};
+use crate::common::{ANY_NUMBER, Budget};
+use crate::lab::{explore, holds_against_unmerged};
+use contest::World;
 use election_core::election::{ElectionNode, OnLoss, Policy};
-use search::{assert_that_merging_loses_nothing, explore};
 
 const NO_FAULTS: Budget = Budget {
     losses: 0,
@@ -69,24 +72,30 @@ const NO_FAULTS: Budget = Budget {
 
 /// Makes a world of connected nominees, in their order, and at rest.
 fn settled(nominees: usize, budget: Budget) -> World {
-    World::settled(nominees, Policy::default()).facing(budget)
+    World::settled_nominees(nominees, budget)
+}
+
+/// Explores a small world, and holds it against worlds that are not merged.
+fn merging_loses_nothing_of(name: &str, start: World) {
+    explore(name, start.clone());
+    holds_against_unmerged(start, 20_000);
 }
 
 #[test]
 fn merging_loses_nothing() {
     let budget = Budget { losses: 1, ..NO_FAULTS };
-    assert_that_merging_loses_nothing("2 nominees", World::new(2, budget).lagging(2));
-    assert_that_merging_loses_nothing("3 nominees", World::new(3, NO_FAULTS).lagging(1));
-    let world = World::new(2, Budget { losses: 1, ..NO_FAULTS }).without_create2();
-    assert_that_merging_loses_nothing("2 nominees, before 3.5", world.lagging(1));
+    merging_loses_nothing_of("2 nominees", World::nominees(2, budget).lagging(2));
+    merging_loses_nothing_of("3 nominees", World::nominees(3, NO_FAULTS).lagging(1));
+    let world = World::nominees(2, Budget { losses: 1, ..NO_FAULTS }).without_create2();
+    merging_loses_nothing_of("2 nominees, before 3.5", world.lagging(1));
     let budget = Budget { bars: 1, withdrawals: 1, looks: 1, ..NO_FAULTS };
-    assert_that_merging_loses_nothing("2 nominees, 1 barred", World::new(2, budget).lagging(1));
+    merging_loses_nothing_of("2 nominees, 1 barred", World::nominees(2, budget).lagging(1));
 }
 
 #[test]
 fn two_nominees() {
     let budget = Budget { losses: ANY_NUMBER, expiries: 1, lapses: 1, ..NO_FAULTS };
-    let world = World::new(2, budget).lagging(2);
+    let world = World::nominees(2, budget).lagging(2);
     explore("2 nominees, any losses, 1 expiry, 1 lapse", world);
 }
 
@@ -94,8 +103,7 @@ fn two_nominees() {
 #[test]
 fn two_nominees_and_no_election_node() {
     let budget = Budget { losses: ANY_NUMBER, ..NO_FAULTS };
-    let mut world = World::new(2, budget).lagging(1);
-    world.server = common::server::Server::without_election_node();
+    let world = World::nominees(2, budget).lagging(1).without_election_node();
     explore("2 nominees, no election node, any losses", world);
 }
 
@@ -103,10 +111,10 @@ fn two_nominees_and_no_election_node() {
 #[test]
 fn two_nominees_without_create2() {
     let budget = Budget { losses: ANY_NUMBER, expiries: 1, ..NO_FAULTS };
-    let world = World::new(2, budget).without_create2().lagging(2);
+    let world = World::nominees(2, budget).without_create2().lagging(2);
     explore("2 nominees before 3.5, any losses, 1 expiry", world);
     let budget = Budget { deletions: 1, writes: 1, ..NO_FAULTS };
-    let world = World::new(2, budget).without_create2().lagging(2);
+    let world = World::nominees(2, budget).without_create2().lagging(2);
     explore("2 nominees before 3.5, 1 deletion, 1 write", world);
 }
 
@@ -120,28 +128,28 @@ fn three_nominees_an_operator_a_look() {
 #[test]
 fn two_nominees_a_withdrawal() {
     let budget = Budget { losses: 1, expiries: 1, withdrawals: 1, ..NO_FAULTS };
-    explore("2 nominees, 1 loss, 1 expiry, 1 withdrawal", World::new(2, budget).lagging(2));
+    explore("2 nominees, 1 loss, 1 expiry, 1 withdrawal", World::nominees(2, budget).lagging(2));
 }
 
 /// Replies and changes of the old connection come when the new one is at work (CURATOR-653).
 #[test]
 fn two_nominees_a_straggler() {
     let budget = Budget { losses: 1, stragglers: 1, ..NO_FAULTS };
-    explore("2 nominees, 1 loss, 1 straggler", World::new(2, budget).lagging(2));
+    explore("2 nominees, 1 loss, 1 straggler", World::nominees(2, budget).lagging(2));
 }
 
 /// A server hands out another session instead of refusing the old one (`ClickHouse` #116690).
 #[test]
 fn two_nominees_a_handed_out_session() {
     let budget = Budget { losses: 1, swaps: 1, ..NO_FAULTS };
-    explore("2 nominees, 1 loss, 1 handed out session", World::new(2, budget).lagging(2));
+    explore("2 nominees, 1 loss, 1 handed out session", World::nominees(2, budget).lagging(2));
 }
 
 /// Creates in doubt in two sessions, of which the first lives on.
 #[test]
 fn one_nominee_a_handed_out_session_a_straggler() {
     let budget = Budget { losses: 2, swaps: 1, stragglers: 1, ..NO_FAULTS };
-    let world = World::new(1, budget).lagging(2);
+    let world = World::nominees(1, budget).lagging(2);
     explore("1 nominee, 2 losses, 1 handed out session, 1 straggler", world);
 }
 
@@ -149,7 +157,7 @@ fn one_nominee_a_handed_out_session_a_straggler() {
 #[test]
 fn two_nominees_a_hand_over() {
     let budget = Budget { losses: 1, expiries: 1, withdrawals: 1, handovers: 1, ..NO_FAULTS };
-    let world = World::new(2, budget).lagging(1);
+    let world = World::nominees(2, budget).lagging(1);
     explore("2 nominees, 1 hand-over, 1 loss, 1 expiry, 1 withdrawal", world);
 }
 
@@ -157,7 +165,7 @@ fn two_nominees_a_hand_over() {
 #[test]
 fn one_nominee_two_hand_overs_a_handed_out_session() {
     let budget = Budget { losses: 1, swaps: 1, handovers: 2, ..NO_FAULTS };
-    let world = World::new(1, budget).lagging(2);
+    let world = World::nominees(1, budget).lagging(2);
     explore("1 nominee, 2 hand-overs, 1 loss, 1 handed out session", world);
 }
 
@@ -174,7 +182,7 @@ fn three_settled_nominees_of_which_leaders_step_down() {
 #[test]
 fn two_nominees_of_which_leaders_step_down() {
     let budget = Budget { losses: 1, deadlines: 2, withdrawals: 1, ..NO_FAULTS };
-    let world = World::new(2, budget).lagging(1);
+    let world = World::nominees(2, budget).lagging(1);
     explore("2 nominees, 1 loss, 2 step down, 1 withdrawal", world);
 }
 
@@ -190,14 +198,14 @@ fn two_settled_nominees_a_step_down_an_operator() {
 #[test]
 fn two_nominees_an_operator() {
     let budget = Budget { deletions: 1, writes: 1, ..NO_FAULTS };
-    explore("2 nominees, 1 deletion, 1 write", World::new(2, budget).lagging(2));
+    explore("2 nominees, 1 deletion, 1 write", World::nominees(2, budget).lagging(2));
 }
 
 /// The second gets a number that every later candidate gets too, or the first one's next.
 #[test]
 fn two_nominees_at_the_end_of_the_counter() {
     let budget = Budget { losses: 1, lapses: 1, ..NO_FAULTS };
-    let world = World::new(2, budget).counting_from(i32::MAX - 1).lagging(1);
+    let world = World::nominees(2, budget).counting_from(i32::MAX - 1).lagging(1);
     explore("2 nominees, end of the counter, 1 loss, 1 lapse", world);
 }
 
@@ -212,7 +220,7 @@ fn three_settled_nominees_two_lost_watches() {
 #[test]
 fn two_nominees_a_barred_candidate() {
     let budget = Budget { losses: 1, bars: 1, withdrawals: 1, ..NO_FAULTS };
-    explore("2 nominees, 1 barred, 1 loss, 1 withdrawal", World::new(2, budget).lagging(1));
+    explore("2 nominees, 1 barred, 1 loss, 1 withdrawal", World::nominees(2, budget).lagging(1));
 }
 
 /// The same, with an operator that deletes it, and looks at any time.
@@ -226,7 +234,7 @@ fn two_settled_nominees_a_barred_candidate_an_operator_two_looks() {
 #[test]
 fn one_nominee_a_handed_out_session_a_barred_ghost() {
     let budget = Budget { losses: 2, swaps: 1, bars: 1, ..NO_FAULTS };
-    let world = World::new(1, budget).lagging(2);
+    let world = World::nominees(1, budget).lagging(2);
     explore("1 nominee, 2 losses, 1 handed out session, 1 barred", world);
 }
 
@@ -234,7 +242,7 @@ fn one_nominee_a_handed_out_session_a_barred_ghost() {
 #[test]
 fn two_nominees_throttled_and_refused() {
     let budget = Budget { losses: 1, throttles: 1, refusals: 1, withdrawals: 1, ..NO_FAULTS };
-    let world = World::new(2, budget).lagging(1);
+    let world = World::nominees(2, budget).lagging(1);
     explore("2 nominees, 1 loss, 1 throttled, 1 refused, 1 withdrawal", world);
 }
 
@@ -272,13 +280,13 @@ fn two_nominees_that_end_with_their_candidate() {
 #[test]
 fn three_nominees() {
     let budget = Budget { losses: ANY_NUMBER, ..NO_FAULTS };
-    explore("3 nominees, any losses", World::new(3, budget).lagging(2));
+    explore("3 nominees, any losses", World::nominees(3, budget).lagging(2));
 }
 
 #[test]
 fn three_nominees_an_expiry() {
     let budget = Budget { losses: 1, expiries: 1, ..NO_FAULTS };
-    explore("3 nominees, 1 loss, 1 expiry", World::new(3, budget).lagging(1));
+    explore("3 nominees, 1 loss, 1 expiry", World::nominees(3, budget).lagging(1));
 }
 
 #[test]

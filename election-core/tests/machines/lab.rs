@@ -4,11 +4,14 @@
 //! A [`Model`] says what is a recipe's own: the names of its znodes, what its users do, and its laws. Each world has
 //! each fault by its [`Budget`].
 
+mod alike;
 mod budget;
 mod canonical;
 mod client;
 mod either;
 mod faults;
+mod mix;
+mod reading;
 mod search;
 mod server;
 mod steps;
@@ -17,10 +20,13 @@ mod take;
 use core::fmt::Debug;
 use core::hash::Hash;
 
-use election_core::{Event, NewZnode, Output, Payload, Phase, Recipe, Ticket, Znode as Place};
+use election_core::{
+    Change as Fired, Event, NewZnode, Output, Payload, Phase, Recipe, Ticket, Znode as Place,
+};
 
-pub use budget::{Budget, NONE};
-pub use client::{Actor, Client, Ghost, Link, Rights, Sent};
+pub use alike::Placed;
+pub use budget::{Budget, NONE, spend};
+pub use client::{Actor, Client, Ghost, Late, Link, Rights, Sent, Watcher};
 pub use either::{Either, EitherNotice};
 pub use search::{explore, explore_to_a_limit, holds_against_unmerged};
 pub use server::{Access, Answer, Change, Data, Effect, Request, Server, Tree, Znode};
@@ -30,7 +36,7 @@ pub use steps::Step;
 pub trait Model: Clone + Debug + Hash {
     /// A znode of this world.
     type Name: Copy + Ord + Debug + Hash;
-    type Machine: Recipe<Notice: Debug + Clone> + Clone + Debug + Hash;
+    type Machine: Recipe<Notice: Debug + Clone> + Clone + Debug + Hash + PartialEq;
     /// What a client is for.
     type Role: Clone + Debug + Hash + PartialEq;
     /// What its laws remember of a client.
@@ -43,8 +49,21 @@ pub trait Model: Clone + Debug + Hash {
     const WATCHES: usize;
     /// The most requests of a machine that are on their way.
     const REQUESTS: usize = 1;
+    /// Whether the machines that are over are all that there will be.
+    const ENDS_FOR_GOOD: bool = false;
+    /// Whether a new session begins at a server that has applied everything, as a quorum has committed it.
+    const SESSIONS_ARE_GLOBAL: bool = false;
+    /// Whether a client's server is only as far as it matters: it applies what a watch or an answer waits for, and what a
+    /// read is to show.
+    const APPLIES_WHAT_MATTERS: bool = false;
+    /// Whether a change that a machine awaits no more leaves it as it was.
+    const LATE_CHANGES_ARE_NOTHING: bool = false;
+    /// Whether a session may read its own znode that is barred, and is told of its end. It may look at it in any case.
+    const OWNERS_READ: bool = true;
     /// Whether a look sets watches anew; otherwise a machine relies on those that it had.
     const WATCHES_AGAIN: bool = true;
+    /// What an operator writes.
+    const SCRAWL: Data = Data::Byte(99);
     /// Children that each list has, and that no recipe knows.
     const STRAYS: &'static [&'static str] = &[];
 
@@ -77,6 +96,14 @@ pub trait Model: Clone + Debug + Hash {
     /// exchanged are one if this is `Some`.
     fn renamed(_name: Self::Name, _to: &[u8]) -> Option<Self::Name> {
         None
+    }
+    /// Whether it does not matter which of the clients is which, nor how high the numbers of their znodes are.
+    fn are_alike(_lab: &Lab<Self>) -> bool {
+        false
+    }
+    /// What matters of a name where clients are alike.
+    fn placed(name: Self::Name) -> Placed {
+        panic!("no places here: {name:?}")
     }
     /// A name in the `Debug` form of a machine or of notes, at the beginning of this text, and its length.
     fn read_name(_text: &str) -> Option<(Self::Name, usize)> {
@@ -125,6 +152,22 @@ pub trait Model: Clone + Debug + Hash {
         _request: &Request<Self::Name>,
         _answer: &Answer<Self::Name>,
     ) {
+    }
+    /// The answer to a write comes.
+    fn replied(_lab: &mut Lab<Self>, _i: usize, _answer: &Answer<Self::Name>) {}
+    /// A machine has asked for something: for the client's last request.
+    fn asked(_lab: &mut Lab<Self>, _i: usize) {}
+    /// A connection is lost, and its client is about to hear of it.
+    fn disconnected(_lab: &mut Lab<Self>, _i: usize) {}
+    /// A step was taken.
+    fn taken(_lab: &mut Lab<Self>) {}
+    /// Whether a client needs a look for another reason than lost watches.
+    fn needs_look(_lab: &Lab<Self>, _i: usize) -> bool {
+        false
+    }
+    /// Whether a client's server tells the metadata of what it creates, as since 3.5.
+    fn knows_create2(_lab: &Lab<Self>, i: usize) -> bool {
+        i == 0
     }
     /// A machine has taken something in.
     fn stepped(_lab: &mut Lab<Self>, _i: usize, _actor: Actor) {}
@@ -224,8 +267,9 @@ impl<M: Model> Lab<M> {
         let budget = core::mem::take(&mut self.budget);
         for i in 0..self.clients.len() {
             self.take(Step::Connect(i));
-            let is_its =
-                |(step, _): &(Step<M>, bool)| matches!(step, Step::Execute(_) | Step::Apply(_));
+            let is_its = |(step, _): &(Step<M>, bool)| {
+                matches!(step, Step::Execute(_) | Step::ReadAt(..) | Step::Apply(_))
+            };
             while let Some((step, _)) = self.steps().into_iter().find(is_its) {
                 self.take(step);
             }
@@ -269,8 +313,10 @@ impl<M: Model> Lab<M> {
         client.requests.iter_mut().for_each(|sent| rename(&mut sent.actor));
         client.due.iter_mut().for_each(|due| rename(&mut due.actor));
         client.watches.iter_mut().for_each(|watch| rename(&mut watch.actor));
-        client.late.iter_mut().for_each(|(actor, ..)| rename(actor));
-        client.drop_watches();
+        client.late.iter_mut().for_each(|late| match late {
+            Late::Answer(actor, ..) | Late::Changed(actor, ..) => rename(actor),
+        });
+        drop(client.drop_watches());
     }
 
     pub fn feed(&mut self, i: usize, actor: Actor, event: Event<'_>) {
@@ -299,7 +345,9 @@ impl<M: Model> Lab<M> {
             notice = output.notice;
         });
         let is_over = machine.phase() == Phase::Over;
-        if was_over && (!is_over || asked.is_some() || notice.is_some()) {
+        // What a straggler tells of is deleted even then.
+        let asks = asked.as_ref().is_some_and(|(ticket, _)| !ticket.is_cleanup());
+        if was_over && (!is_over || asks || notice.is_some()) {
             self.break_with(format!("{i}: goes on after it was over: {asked:?}, {notice:?}"));
         }
         if let Some((ticket, request)) = asked {
@@ -309,12 +357,31 @@ impl<M: Model> Lab<M> {
                 self.break_with(format!("{i}: asks for {request:?} too early"));
             } else {
                 client.requests.push_back(Sent { actor, ticket, request });
+                M::asked(self, i);
             }
         }
-        self.clients[i].drop_watches();
+        self.take_down_watches(i);
         M::stepped(self, i, actor);
         if let Some(notice) = notice {
             M::told(self, i, actor, notice);
+        }
+    }
+
+    /// Takes down each watch that nothing awaits any more. A change may be on its way all the same, and must not matter.
+    fn take_down_watches(&mut self, i: usize) {
+        let dropped = self.clients[i].drop_watches().into_iter();
+        for Watcher { actor, ticket, .. } in dropped.filter(|_| M::LATE_CHANGES_ARE_NOTHING) {
+            let Some(machine) = self.clients[i].machines.get(&actor) else { continue };
+            for change in [Fired::Deleted, Fired::Data, Fired::Children, Fired::Lost] {
+                let mut late = machine.clone();
+                let Output { command, notice } =
+                    late.handle_event(Event::Changed { ticket, change });
+                let is_silent = command.is_none() && notice.is_none();
+                if !is_silent || late != *machine {
+                    let fault = format!("{i}: {change:?} of {ticket} matters, and is not awaited");
+                    return self.break_with(fault);
+                }
+            }
         }
     }
 

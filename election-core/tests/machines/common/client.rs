@@ -103,8 +103,6 @@ pub struct Client {
     pub verified: Option<Token>,
     /// What this connection has shown of the own znode, for a deletion by a name that may recur.
     pub sight: Sight,
-    /// A write that is guarded by this znode, of a leadership with this token, is on its way.
-    pub guarded: Option<(Name, Token)>,
     pub withdrawn: bool,
     /// Whether it was ever told that it holds.
     pub has_held: bool,
@@ -141,7 +139,6 @@ impl Client {
             told: Told::NotLeading,
             verified: None,
             sight: Sight::Nothing,
-            guarded: None,
             withdrawn: false,
             has_held: false,
             log: None,

@@ -104,14 +104,6 @@ impl World {
         }
     }
 
-    /// Returns the names that are on the operator's list.
-    pub fn names_to_end(&self) -> &[Name] {
-        match &self.ending {
-            Ending::Deleting(names) => names,
-            Ending::None | Ending::Marked => &[],
-        }
-    }
-
     /// Whether the election is ended for all that any operator knows.
     pub fn is_over(&self) -> bool {
         self.course == Course::Ended && self.server.tip.is_ended

@@ -138,13 +138,6 @@ impl Machine {
             Self::Lock(lock) => lock.incarnation(),
         }
     }
-
-    pub fn attempts(&self) -> u32 {
-        match self {
-            Self::Nominee(nominee) => nominee.attempts(),
-            Self::Lock(lock) => lock.attempts(),
-        }
-    }
 }
 
 impl Recipe for Machine {

@@ -102,13 +102,6 @@ pub enum Entry {
 }
 
 impl Entry {
-    pub fn created(&self) -> Option<&Znode> {
-        match self {
-            Self::Created(znode) | Self::Exchanged(znode, _) => Some(znode),
-            _ => None,
-        }
-    }
-
     /// Returns the event that the watches on a znode get.
     pub fn told(self) -> Option<(Name, Change)> {
         match self {

@@ -68,10 +68,6 @@ pub enum Step {
     /// A leader begins to hand the leadership over to this candidate.
     LeaderHandsOver(usize, Name),
     HandOverGoesOn,
-    /// A client that believes to lead sends a write that its candidate guards.
-    WriteGuarded(usize),
-    /// The write reaches ZooKeeper's leader, however late.
-    ApplyGuarded(usize),
 }
 
 impl Step {
@@ -87,7 +83,6 @@ impl Step {
             | Self::ForeignLeaves(_)
             | Self::OperatorGoesOn
             | Self::HandOverGoesOn
-            | Self::ApplyGuarded(_)
             | Self::ExpireFormer(_) => true,
             Self::Disconnect(i) => !world.clients[i].session_lives,
             Self::Look(i) => {
@@ -114,7 +109,6 @@ impl Step {
             | Self::OperatorEnds
             | Self::OperatorIsKilled
             | Self::LeaderHandsOver(..)
-            | Self::WriteGuarded(_)
             | Self::OperatorReopens => false,
         }
     }
@@ -166,7 +160,6 @@ impl World {
         }
         self.steps_of_the_ending(&mut steps);
         self.steps_of_the_hand_over(&mut steps);
-        self.guarded_writes(&mut steps);
         steps
     }
 

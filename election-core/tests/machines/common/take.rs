@@ -70,7 +70,6 @@ impl World {
             | Step::ForeignDowngrades(_)
             | Step::ForeignLeaves(_) => self.contend(step),
             Step::LeaderHandsOver(..) | Step::HandOverGoesOn => self.go_on_handing_over(step),
-            Step::WriteGuarded(_) | Step::ApplyGuarded(_) => self.write_guarded(step),
             step => self.operate(step),
         }
         self.bound_the_lag();

@@ -2,9 +2,11 @@
 
 use election_core::lock::LockOptions;
 
-use super::search::{assert_that_merging_loses_nothing, explore, explore_long};
-use crate::common::{ANY_NUMBER, Budget, World};
+use crate::common::{ANY_NUMBER, Budget};
 use crate::explore::NO_FAULTS;
+use crate::explore::contest::World;
+use crate::explore::merging_loses_nothing_of;
+use crate::lab::explore;
 
 const WRITE: LockOptions = LockOptions::write();
 const READ: LockOptions = LockOptions::read();
@@ -13,16 +15,16 @@ const READ: LockOptions = LockOptions::read();
 const DOWNGRADE: Budget = Budget { own_downgrades: 1, ..NO_FAULTS };
 
 fn settled(locks: &[LockOptions], budget: Budget) -> World {
-    World::settled_locks(locks).facing(budget)
+    World::settled_locks(locks, budget)
 }
 
 #[test]
 fn merging_loses_nothing_of_a_writer_that_becomes_a_reader() {
     let world = World::locks(&[WRITE], Budget { losses: 2, ..DOWNGRADE }).lagging(1);
-    assert_that_merging_loses_nothing("a writer that becomes a reader, 2 losses", world);
+    merging_loses_nothing_of("a writer that becomes a reader, 2 losses", world);
     let world = settled(&[WRITE, READ], Budget { withdrawals: 1, deletions: 1, ..DOWNGRADE });
     let world = world.lagging(1);
-    assert_that_merging_loses_nothing("a writer that becomes a reader before a reader", world);
+    merging_loses_nothing_of("a writer that becomes a reader before a reader", world);
 }
 
 #[test]
@@ -106,7 +108,7 @@ fn two_writers_that_become_readers() {
 fn long_a_writer_that_becomes_a_reader_before_a_writer_and_a_reader() {
     let budget = Budget { losses: 2, expiries: 1, withdrawals: 1, requests: 1, ..DOWNGRADE };
     let world = settled(&[WRITE, WRITE, READ], budget).lagging(1);
-    explore_long(
+    explore(
         "settled: a writer that becomes a reader, a writer, a reader, 2 losses, 1 expiry, \
          1 release, 1 request, lag of 1",
         world,
@@ -118,7 +120,7 @@ fn long_a_writer_that_becomes_a_reader_before_a_writer_and_a_reader() {
 fn long_two_writers_that_become_readers_and_a_reader() {
     let budget = Budget { losses: 1, expiries: 1, withdrawals: 1, own_downgrades: 2, ..NO_FAULTS };
     let world = World::locks(&[WRITE, WRITE, READ], budget).lagging(1);
-    explore_long(
+    explore(
         "2 writers that become readers, a reader, 1 loss, 1 expiry, 1 release, lag of 1",
         world,
     );

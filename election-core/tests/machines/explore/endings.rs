@@ -2,32 +2,34 @@
 
 use election_core::election::{ElectionNode, OnLoss, Policy};
 
-use super::search::{assert_that_merging_loses_nothing, explore};
 use super::{NO_FAULTS, settled};
-use crate::common::{Budget, World};
+use crate::common::Budget;
+use crate::explore::contest::World;
+use crate::explore::merging_loses_nothing_of;
+use crate::lab::explore;
 
 #[test]
 fn merging_loses_nothing_of_endings() {
     let budget = Budget { losses: 1, ends: 1, ..NO_FAULTS };
-    assert_that_merging_loses_nothing("a nominee, ended", World::new(1, budget).lagging(1));
+    merging_loses_nothing_of("a nominee, ended", World::nominees(1, budget).lagging(1));
     let budget = Budget { ends: 1, reopens: 1, ..NO_FAULTS };
-    assert_that_merging_loses_nothing("2 settled, ended, reopened", settled(2, budget).lagging(1));
+    merging_loses_nothing_of("2 settled, ended, reopened", settled(2, budget).lagging(1));
 }
 
 /// A nominee that joins sees the mark, or is on the list that comes after the mark.
 #[test]
 fn two_nominees_that_join_while_the_election_is_ended() {
     let budget = Budget { losses: 1, ends: 1, ..NO_FAULTS };
-    explore("2 nominees, ended, 1 loss", World::new(2, budget).lagging(2));
+    explore("2 nominees, ended, 1 loss", World::nominees(2, budget).lagging(2));
 }
 
 /// A nominee that stands again after an expiry looks again.
 #[test]
 fn nominees_whose_sessions_expire_while_the_election_is_ended() {
     let budget = Budget { losses: 1, expiries: 1, ends: 1, ..NO_FAULTS };
-    explore("2 nominees, ended, 1 loss, 1 expiry", World::new(2, budget).lagging(1));
+    explore("2 nominees, ended, 1 loss, 1 expiry", World::nominees(2, budget).lagging(1));
     let budget = Budget { losses: 2, swaps: 1, lapses: 1, ends: 1, ..NO_FAULTS };
-    explore("a nominee, ended, a handed out session", World::new(1, budget).lagging(2));
+    explore("a nominee, ended, a handed out session", World::nominees(1, budget).lagging(2));
 }
 
 #[test]
@@ -42,13 +44,13 @@ fn operators_that_are_killed_while_they_end_the_election() {
     let budget = Budget { losses: 1, ends: 2, killed_operators: 1, ..NO_FAULTS };
     explore("2 settled, ended twice, 1 operator killed", settled(2, budget).lagging(1));
     let budget = Budget { ends: 2, killed_operators: 1, withdrawals: 1, ..NO_FAULTS };
-    explore("2 nominees, ended twice, 1 operator killed", World::new(2, budget).lagging(1));
+    explore("2 nominees, ended twice, 1 operator killed", World::nominees(2, budget).lagging(1));
 }
 
 #[test]
 fn an_election_that_is_ended_and_reopened() {
     let budget = Budget { losses: 1, ends: 2, reopens: 1, ..NO_FAULTS };
-    explore("2 nominees, ended twice, reopened", World::new(2, budget).lagging(1));
+    explore("2 nominees, ended twice, reopened", World::nominees(2, budget).lagging(1));
 }
 
 /// Nominees that would end for an eviction are told of the end by its name.
@@ -76,5 +78,5 @@ fn an_election_that_is_ended_and_deleted() {
 #[test]
 fn an_operator_that_ends_the_election_and_one_that_evicts() {
     let budget = Budget { ends: 1, deletions: 1, withdrawals: 1, ..NO_FAULTS };
-    explore("2 nominees, ended, 1 deletion, 1 withdrawal", World::new(2, budget).lagging(1));
+    explore("2 nominees, ended, 1 deletion, 1 withdrawal", World::nominees(2, budget).lagging(1));
 }

@@ -1,14 +1,16 @@
 //! Formats with names that do not tell the own znode from others, and mixes of formats.
 
+use election_core::SessionId;
 use election_core::format::Format;
 use election_core::lock::{LockOptions, WhenBusy};
-use election_core::{SessionId, Token};
 
-use super::search::{assert_that_merging_loses_nothing, explore, explore_long};
-use crate::common::client::FOREIGN;
-use crate::common::server::{Access, Data, Kind, Name, PERSISTENT, UNTOLD, Znode};
-use crate::common::{ANY_NUMBER, Budget, World};
+use crate::common::server::{Kind, Name, UNTOLD};
+use crate::common::{ANY_NUMBER, Budget};
 use crate::explore::NO_FAULTS;
+use crate::explore::contest::World;
+use crate::explore::merging_loses_nothing_of;
+use crate::explore::worlds::FOREIGN;
+use crate::lab::explore;
 
 const PLAIN: Format = Format::leader_election_support();
 const SESSION: Format = Format::zookeeper_write_lock();
@@ -22,17 +24,9 @@ const fn lock_in(format: Format) -> LockOptions {
 }
 
 /// Puts a sequential child of another format into the world.
-fn beside(kind: Kind, owner: SessionId, world: World) -> World {
-    beside_with(Access::Open, (kind, owner), world)
-}
-
-fn beside_with(access: Access, (kind, owner): (Kind, SessionId), mut world: World) -> World {
+fn beside(kind: Kind, owner: Option<SessionId>, world: World) -> World {
     let client = if kind == Kind::Plain { UNTOLD } else { 9 };
-    let name = Name { sequence: 0, client, attempt: 0, kind };
-    let znode = Znode { name, owner, token: Token::new(50), version: 0, access, data: Data::Own };
-    world = world.with_znode(znode);
-    world.server.next = 1;
-    world
+    world.beside(Name { sequence: 0, client, attempt: 0, kind }, owner)
 }
 
 #[test]
@@ -40,11 +34,11 @@ fn merging_loses_nothing_of_formats_without_ids() {
     let budget = Budget { losses: 1, ..NO_FAULTS };
     for format in [PLAIN, SESSION] {
         let world = World::in_format(2, format, budget).lagging(2);
-        assert_that_merging_loses_nothing("2 nominees without ids", world);
+        merging_loses_nothing_of("2 nominees without ids", world);
     }
     let budget = Budget { losses: 1, expiries: 1, ..NO_FAULTS };
-    let world = beside(Kind::Plain, FOREIGN, World::in_format(2, LATCH, budget)).lagging(1);
-    assert_that_merging_loses_nothing("2 nominees beside one of another format", world);
+    let world = beside(Kind::Plain, Some(FOREIGN), World::in_format(2, LATCH, budget)).lagging(1);
+    merging_loses_nothing_of("2 nominees beside one of another format", world);
 }
 
 #[test]
@@ -178,7 +172,7 @@ fn two_nominees_beside_one_of_another_format() {
     for (name, format, kind) in
         [("_c_<uuid>-latch-", LATCH, Kind::Plain), ("n_", PLAIN, Kind::Latch)]
     {
-        let world = beside(kind, FOREIGN, World::in_format(2, format, budget)).lagging(1);
+        let world = beside(kind, Some(FOREIGN), World::in_format(2, format, budget)).lagging(1);
         let name =
             format!("2 nominees in {name} beside another format, 1 loss, 1 withdrawal, 1 look");
         explore(&name, world);
@@ -189,11 +183,11 @@ fn two_nominees_beside_one_of_another_format() {
 #[test]
 fn two_nominees_beside_a_persistent_child_and_one_of_another_format() {
     let budget = Budget { losses: 1, withdrawals: 1, deletions: 1, ..NO_FAULTS };
-    let world = beside(Kind::Lock, PERSISTENT, World::in_format(2, LATCH, budget));
+    let world = beside(Kind::Lock, None, World::in_format(2, LATCH, budget));
     explore("2 nominees beside a persistent child, 1 loss, 1 withdrawal", world.lagging(1));
     let budget = Budget { losses: 1, ..NO_FAULTS };
-    let world = beside(Kind::Lock, PERSISTENT, World::in_format(2, LATCH, budget));
-    let world = beside(Kind::Plain, FOREIGN, world).lagging(1);
+    let world = beside(Kind::Lock, None, World::in_format(2, LATCH, budget));
+    let world = beside(Kind::Plain, Some(FOREIGN), world).lagging(1);
     explore("2 nominees beside a persistent child and another format, 1 loss", world);
 }
 
@@ -201,7 +195,7 @@ fn two_nominees_beside_a_persistent_child_and_one_of_another_format() {
 #[test]
 fn two_nominees_beside_a_barred_one_of_another_format() {
     let budget = Budget { losses: 1, bars: 1, ..NO_FAULTS };
-    let world = beside(Kind::Plain, FOREIGN, World::in_format(2, LATCH, budget)).lagging(1);
+    let world = beside(Kind::Plain, Some(FOREIGN), World::in_format(2, LATCH, budget)).lagging(1);
     explore("2 nominees beside another format, 1 loss, 1 barred", world);
 }
 
@@ -211,7 +205,7 @@ fn two_nominees_beside_one_that_may_not_be_read() {
     let budget = Budget { losses: 1, ..NO_FAULTS };
     for (name, format) in [("another format", LATCH), ("n_", PLAIN)] {
         let world = World::in_format(2, format, budget);
-        let world = beside_with(Access::Barred, (Kind::Plain, FOREIGN), world).lagging(1);
+        let world = beside(Kind::Plain, Some(FOREIGN), world).barred().lagging(1);
         explore(&format!("2 nominees beside one in {name} that is barred, 1 loss"), world);
     }
 }
@@ -244,10 +238,10 @@ fn a_lock_and_one_of_another_format_that_does_not_wait() {
 #[test]
 fn locks_beside_one_of_another_format() {
     let budget = Budget { losses: 1, expiries: 1, withdrawals: 1, ..NO_FAULTS };
-    let world = beside(Kind::Lock, FOREIGN, World::locks(&[READ, READ], budget)).lagging(1);
+    let world = beside(Kind::Lock, Some(FOREIGN), World::locks(&[READ, READ], budget)).lagging(1);
     explore("2 readers beside a lock, 1 loss, 1 expiry, 1 withdrawal", world);
     let tries = LockOptions { when_busy: WhenBusy::GiveUp, ..LOCK };
-    let world = beside(Kind::Read, FOREIGN, World::locks(&[LOCK, tries], budget)).lagging(1);
+    let world = beside(Kind::Read, Some(FOREIGN), World::locks(&[LOCK, tries], budget)).lagging(1);
     explore("a lock, one that tries, beside a reader, 1 loss, 1 expiry, 1 withdrawal", world);
 }
 
@@ -256,10 +250,10 @@ fn locks_beside_one_of_another_format() {
 fn long_two_without_ids_an_operator_or_a_deadline() {
     let budget = Budget { losses: 1, deletions: 1, writes: 1, bars: 1, ..NO_FAULTS };
     let world = World::in_format(2, PLAIN, budget).lagging(1);
-    explore_long("2 nominees in n_, 1 loss, 1 deletion, 1 write, 1 barred", world);
+    explore("2 nominees in n_, 1 loss, 1 deletion, 1 write, 1 barred", world);
     let budget = Budget { losses: 2, expiries: 1, withdrawals: 1, deadlines: 1, ..NO_FAULTS };
     let world = World::locks(&[lock_in(PLAIN), lock_in(PLAIN)], budget).lagging(1);
-    explore_long("2 locks in n_, 2 losses, 1 expiry, 1 withdrawal, 1 deadline", world);
+    explore("2 locks in n_, 2 losses, 1 expiry, 1 withdrawal, 1 deadline", world);
 }
 
 #[test]
@@ -267,7 +261,7 @@ fn long_two_without_ids_an_operator_or_a_deadline() {
 fn long_three_nominees_without_ids() {
     let budget = Budget { losses: 2, expiries: 1, withdrawals: 1, ..NO_FAULTS };
     let world = World::in_format(3, PLAIN, budget).lagging(1);
-    explore_long("3 nominees in n_, 2 losses, 1 expiry, 1 withdrawal, lag of 1", world);
+    explore("3 nominees in n_, 2 losses, 1 expiry, 1 withdrawal, lag of 1", world);
 }
 
 #[test]
@@ -282,6 +276,6 @@ fn long_two_nominees_without_ids_any_faults() {
     };
     for (name, format) in [("n_", PLAIN), ("x-<session>-", SESSION)] {
         let name = format!("2 nominees in {name}, any faults, 1 withdrawal");
-        explore_long(&name, World::in_format(2, format, budget).lagging(2));
+        explore(&name, World::in_format(2, format, budget).lagging(2));
     }
 }

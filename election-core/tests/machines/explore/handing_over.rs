@@ -1,21 +1,23 @@
 //! Leaders that hand the leadership over to a candidate: those between stand behind it, and it leads next; whatever
 //! becomes of any of them, the order holds.
 
-use super::search::{assert_that_merging_loses_nothing, explore};
 use super::{NO_FAULTS, settled};
-use crate::common::{Budget, World};
+use crate::common::Budget;
+use crate::explore::contest::World;
+use crate::explore::merging_loses_nothing_of;
+use crate::lab::explore;
 
 #[test]
 fn merging_loses_nothing_of_hand_overs() {
     let budget = Budget { hand_overs: 1, ..NO_FAULTS };
-    assert_that_merging_loses_nothing("3 settled, handed over", settled(3, budget).lagging(1));
+    merging_loses_nothing_of("3 settled, handed over", settled(3, budget).lagging(1));
 }
 
 /// None stands between, or one or two do.
 #[test]
 fn leaders_that_hand_the_leadership_over() {
     let budget = Budget { hand_overs: 2, ..NO_FAULTS };
-    explore("2 nominees, handed over twice", World::new(2, budget).lagging(2));
+    explore("2 nominees, handed over twice", World::nominees(2, budget).lagging(2));
     explore("3 settled, handed over twice", settled(3, budget).lagging(1));
     let budget = Budget { hand_overs: 1, ..NO_FAULTS };
     explore("4 settled, handed over", settled(4, budget).lagging(1));

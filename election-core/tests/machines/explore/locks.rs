@@ -1,13 +1,14 @@
 //! Locks and shared locks: the same laws, where readers hold together.
 
 use election_core::lock::{LockOptions, WhenBusy};
-use election_core::{SessionId, Token};
 
-use super::search::{assert_that_merging_loses_nothing, explore, explore_long};
-use crate::common::client::FOREIGN;
-use crate::common::server::{Access, Data, Kind, Name, Znode};
-use crate::common::{ANY_NUMBER, Budget, World};
+use crate::common::server::{Kind, Name};
+use crate::common::{ANY_NUMBER, Budget};
 use crate::explore::NO_FAULTS;
+use crate::explore::contest::World;
+use crate::explore::merging_loses_nothing_of;
+use crate::explore::worlds::FOREIGN;
+use crate::lab::explore;
 
 const LOCK: LockOptions = LockOptions::exclusive();
 const WRITE: LockOptions = LockOptions::write();
@@ -19,31 +20,26 @@ const fn trying(options: LockOptions) -> LockOptions {
 
 /// Makes a world of connected contenders, in their order, and at rest.
 fn settled(locks: &[LockOptions], budget: Budget) -> World {
-    World::settled_locks(locks).facing(budget)
+    World::settled_locks(locks, budget)
 }
 
 /// Makes a world in which a writer that is no client of it has the lock.
 fn behind_a_foreign_writer(locks: &[LockOptions], budget: Budget) -> World {
     let name = Name { sequence: 0, client: 9, attempt: 0, kind: Kind::Write };
-    let (owner, token): (SessionId, _) = (FOREIGN, Token::new(50));
-    let (access, data) = (Access::Open, Data::Own);
-    let znode = Znode { name, owner, token, version: 0, access, data };
-    let mut world = World::locks(locks, budget).with_znode(znode);
-    world.server.next = 1;
-    world
+    World::locks(locks, budget).beside(name, Some(FOREIGN))
 }
 
 #[test]
 fn merging_loses_nothing_of_readers_and_writers() {
     let budget = Budget { losses: 1, ..NO_FAULTS };
     let world = World::locks(&[WRITE, READ], budget).lagging(1);
-    assert_that_merging_loses_nothing("a writer, a reader", world);
+    merging_loses_nothing_of("a writer, a reader", world);
     let budget = Budget { withdrawals: 1, deadlines: 1, ..NO_FAULTS };
     let world = World::locks(&[READ, WRITE], budget).lagging(1);
-    assert_that_merging_loses_nothing("a reader, a writer, 1 deadline", world);
+    merging_loses_nothing_of("a reader, a writer, 1 deadline", world);
     let budget = Budget { downgrades: 1, ..NO_FAULTS };
     let world = behind_a_foreign_writer(&[WRITE], budget).lagging(1);
-    assert_that_merging_loses_nothing("a writer behind another library's", world);
+    merging_loses_nothing_of("a writer behind another library's", world);
 }
 
 #[test]
@@ -182,7 +178,7 @@ fn contenders_behind_a_writer_that_becomes_a_reader() {
 fn long_a_writer_and_two_readers() {
     let budget = Budget { losses: 1, expiries: 1, withdrawals: 1, ..NO_FAULTS };
     let world = World::locks(&[WRITE, READ, READ], budget).lagging(1);
-    explore_long("a writer, 2 readers, 1 loss, 1 expiry, 1 withdrawal, lag of 1", world);
+    explore("a writer, 2 readers, 1 loss, 1 expiry, 1 withdrawal, lag of 1", world);
 }
 
 #[test]
@@ -190,7 +186,7 @@ fn long_a_writer_and_two_readers() {
 fn long_two_writers_and_a_reader() {
     let budget = Budget { losses: 1, expiries: 1, withdrawals: 1, ..NO_FAULTS };
     let world = World::locks(&[WRITE, WRITE, READ], budget).lagging(1);
-    explore_long("2 writers, a reader, 1 loss, 1 expiry, 1 withdrawal, lag of 1", world);
+    explore("2 writers, a reader, 1 loss, 1 expiry, 1 withdrawal, lag of 1", world);
 }
 
 #[test]
@@ -198,8 +194,5 @@ fn long_two_writers_and_a_reader() {
 fn long_two_locks_and_one_that_does_not_wait() {
     let budget = Budget { losses: 1, expiries: 1, withdrawals: 1, deadlines: 1, ..NO_FAULTS };
     let world = World::locks(&[LOCK, LOCK, trying(LOCK)], budget).lagging(1);
-    explore_long(
-        "2 locks, one that tries, 1 loss, 1 expiry, 1 withdrawal, 1 deadline, lag of 1",
-        world,
-    );
+    explore("2 locks, one that tries, 1 loss, 1 expiry, 1 withdrawal, 1 deadline, lag of 1", world);
 }

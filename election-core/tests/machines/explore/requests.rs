@@ -2,9 +2,11 @@
 
 use election_core::lock::{LockOptions, WhenBusy};
 
-use super::search::{assert_that_merging_loses_nothing, explore};
-use crate::common::{ANY_NUMBER, Budget, World};
+use crate::common::{ANY_NUMBER, Budget};
 use crate::explore::NO_FAULTS;
+use crate::explore::contest::World;
+use crate::explore::merging_loses_nothing_of;
+use crate::lab::explore;
 
 const LOCK: LockOptions = LockOptions::exclusive();
 const WRITE: LockOptions = LockOptions::write();
@@ -15,10 +17,10 @@ const TRY: LockOptions = LockOptions { when_busy: WhenBusy::GiveUp, ..LOCK };
 fn merging_loses_nothing_of_requests() {
     let budget = Budget { losses: 1, requests: 1, ..NO_FAULTS };
     let world = World::locks(&[LOCK], budget).lagging(1);
-    assert_that_merging_loses_nothing("a lock, 1 request", world);
+    merging_loses_nothing_of("a lock, 1 request", world);
     let budget = Budget { requests: 2, writes: 1, ..NO_FAULTS };
-    let world = World::settled_locks(&[LOCK; 2]).facing(budget).lagging(1);
-    assert_that_merging_loses_nothing("2 settled locks, 2 requests, 1 write", world);
+    let world = World::settled_locks(&[LOCK; 2], budget).lagging(1);
+    merging_loses_nothing_of("2 settled locks, 2 requests, 1 write", world);
 }
 
 #[test]
@@ -39,14 +41,14 @@ fn two_locks_that_are_asked_for() {
 #[test]
 fn two_settled_locks_that_are_asked_for_again() {
     let budget = Budget { losses: 1, requests: 2, writes: 1, deletions: 1, ..NO_FAULTS };
-    let world = World::settled_locks(&[LOCK; 2]).facing(budget).lagging(2);
+    let world = World::settled_locks(&[LOCK; 2], budget).lagging(2);
     explore("2 settled locks, 1 loss, 2 requests, 1 write, 1 deletion", world);
 }
 
 #[test]
 fn two_settled_locks_that_are_asked_for_and_look() {
     let budget = Budget { requests: 1, lost_watches: 1, looks: 2, withdrawals: 1, ..NO_FAULTS };
-    let world = World::settled_locks(&[LOCK; 2]).facing(budget).lagging(2);
+    let world = World::settled_locks(&[LOCK; 2], budget).lagging(2);
     explore("2 settled locks, 1 request, 1 lost watch, 2 looks, 1 withdrawal", world);
 }
 
@@ -67,6 +69,6 @@ fn a_lock_and_one_that_does_not_wait_that_are_asked_for() {
 #[test]
 fn readers_and_a_writer_that_are_asked_for() {
     let budget = Budget { losses: 1, requests: 2, withdrawals: 1, ..NO_FAULTS };
-    let world = World::settled_locks(&[READ, WRITE, READ]).facing(budget).lagging(1);
+    let world = World::settled_locks(&[READ, WRITE, READ], budget).lagging(1);
     explore("settled: a reader, a writer, a reader, 1 loss, 2 requests, 1 withdrawal", world);
 }

@@ -1,5 +1,7 @@
 //! How often a run may go wrong. Each world has each of these faults.
 
+use crate::common::ANY_NUMBER;
+
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Budget {
     pub losses: u8,
@@ -56,3 +58,10 @@ pub const NONE: Budget = Budget {
     writes: 0,
     bars: 0,
 };
+
+/// Takes one of the faults that are left.
+pub fn spend(faults: &mut u8) {
+    if *faults != ANY_NUMBER {
+        *faults -= 1;
+    }
+}

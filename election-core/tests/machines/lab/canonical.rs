@@ -5,38 +5,23 @@
 //! each machine: there are far fewer machines than worlds.
 
 use core::fmt::Debug;
-use core::hash::{Hash, Hasher};
+use core::hash::{BuildHasherDefault, Hash, Hasher};
 use std::collections::HashMap;
-use std::hash::DefaultHasher;
-use std::rc::Rc;
 
 use election_core::{SessionId, Stat, Ticket};
 
-use super::client::{Client, Rights};
+use super::client::{Client, Late, Rights};
+use super::mix::{AsItIs, Mix, hash};
+use super::reading::{Tape, Word, read};
 use super::server::{Answer, Change, Data, Done, Effect, Request, Tree, Znode};
 use super::{Lab, Model};
-
-#[derive(Clone, Copy, Debug)]
-enum Word<N> {
-    Plain(u64),
-    Token(i64),
-    Session(i64),
-    Ticket(u64),
-    /// How many children were created.
-    Arrivals(i64),
-    Name(N),
-    /// From here on tickets are those of this machine, and of this client.
-    Actor(u8),
-    Client,
-}
-
-type Tape<N> = Rc<[Word<N>]>;
 
 /// What was read of machines, notes and models so far.
 #[derive(Debug)]
 pub struct Canon<M: Model> {
-    texts: HashMap<u64, Tape<M::Name>>,
+    texts: HashMap<u64, Tape<M::Name>, BuildHasherDefault<AsItIs>>,
     orders: Vec<Vec<u8>>,
+    are_alike: bool,
 }
 
 impl<M: Model> Canon<M> {
@@ -52,10 +37,13 @@ impl<M: Model> Canon<M> {
                     .all(|(to, client)| lab.clients[usize::from(*to)].role == client.role)
             });
         }
-        Self { texts: HashMap::new(), orders }
+        Self { texts: HashMap::default(), orders, are_alike: M::are_alike(lab) }
     }
 
     pub fn fingerprint(&mut self, lab: &Lab<M>) -> u64 {
+        if self.are_alike {
+            return self.of_alike(lab);
+        }
         let orders = core::mem::take(&mut self.orders);
         let least = orders.iter().map(|order| self.of(lab, order)).min();
         self.orders = orders;
@@ -96,9 +84,9 @@ impl<M: Model> Canon<M> {
         words.plain(&(client.link, client.session_lives, client.is_deaf, client.needs_looks));
         words.plain(&matches!(client.rights, Rights::NotTo(_)));
         words.plain(&client.rights);
-        words.plain(&(client.applied, client.seen));
+        words.plain(&(client.applied, client.seen, client.closed_after));
         words.session(client.session);
-        words.number(usize::from(client.hidden.is_some()));
+        words.number(client.hidden.len());
         client.hidden.iter().for_each(|name| words.name(*name));
         for (actor, machine) in &client.machines {
             words.actor(*actor);
@@ -127,17 +115,27 @@ impl<M: Model> Canon<M> {
         words.number(client.in_doubt.len());
         client.in_doubt.iter().for_each(|request| words.request(request));
         words.number(client.late.len());
-        for (actor, ticket, answer) in &client.late {
-            words.actor(*actor);
-            words.ticket(*ticket);
-            words.answer(answer);
+        for late in &client.late {
+            match late {
+                Late::Answer(actor, ticket, answer) => {
+                    words.actor(*actor);
+                    words.ticket(*ticket);
+                    words.answer(answer);
+                }
+                Late::Changed(actor, ticket, change) => {
+                    words.actor(*actor);
+                    words.ticket(*ticket);
+                    words.plain(change);
+                }
+            }
         }
     }
 
-    fn text<T: Debug + Hash>(&mut self, of: &T, words: &mut Words<M::Name>) {
-        let mut hasher = DefaultHasher::new();
+    pub(super) fn text<T: Debug + Hash>(&mut self, of: &T, words: &mut Words<M::Name>) {
+        let mut hasher = Mix(0);
         of.hash(&mut hasher);
-        let read = || read::<M>(&format!("{of:?}"));
+        let are_alike = self.are_alike;
+        let read = || read::<M>(&format!("{of:?}"), are_alike);
         let tape = self.texts.entry(hasher.finish()).or_insert_with(read);
         words.0.extend(tape.iter().copied());
     }
@@ -156,103 +154,37 @@ fn permutations(count: u8) -> Vec<Vec<u8>> {
     all
 }
 
-/// Reads a `Debug` form.
-fn read<M: Model>(text: &str) -> Tape<M::Name> {
-    let (mut words, mut rest, mut from) = (Vec::new(), text, text);
-    let mut is_inside_a_word = false;
-    let mut is_of_second = false;
-    while let Some(first) = rest.chars().next() {
-        if is_inside_a_word {
-            is_inside_a_word = first.is_ascii_alphanumeric();
-            rest = &rest[first.len_utf8()..];
-            continue;
-        }
-        // The two machines of one recipe count their requests by themselves.
-        if let Some(part) = rest.strip_prefix("part: ") {
-            is_of_second = part.starts_with("Second");
-        }
-        if let Some((mut word, length)) = word_at::<M>(rest) {
-            if let Some(Word::Ticket(step)) = &mut word {
-                *step = 2 * *step + u64::from(is_of_second);
-            }
-            words.push(Word::Plain(hash(&from[..from.len() - rest.len()])));
-            words.extend(word);
-            rest = &rest[length..];
-            from = rest;
-        } else {
-            is_inside_a_word = first.is_ascii_alphanumeric();
-            rest = &rest[first.len_utf8()..];
-        }
-    }
-    words.push(Word::Plain(hash(from)));
-    words.into()
-}
-
-type Read<N> = (Option<Word<N>>, usize);
-
-fn word_at<M: Model>(text: &str) -> Option<Read<M::Name>> {
-    let number = |before: &str| {
-        let digits = text.strip_prefix(before)?;
-        let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
-        Some((digits[..end].parse::<i64>().ok()?, before.len() + end))
-    };
-    if let Some((token, length)) = number("Token(") {
-        return Some((Some(Word::Token(token)), length));
-    }
-    if let Some((session, length)) = number("SessionId(") {
-        return Some((Some(Word::Session(session)), length));
-    }
-    if let Some((count, length)) = number("Arrivals(") {
-        return Some((Some(Word::Arrivals(count)), length));
-    }
-    if let Some((step, length)) = number("step: ") {
-        return Some((Some(Word::Ticket(step.cast_unsigned())), length));
-    }
-    // Counts, on which no step depends. A nominee's rank is not in its hash either.
-    let counts = ["Steps(", "steps: ", "ahead: ", "learned: "];
-    if let Some((_, length)) = counts.into_iter().find_map(number) {
-        return Some((None, length));
-    }
-    M::read_name(text).map(|(name, length)| (Some(Word::Name(name)), length))
-}
-
-fn hash(of: &(impl Hash + ?Sized)) -> u64 {
-    let mut hasher = Mix(0);
-    of.hash(&mut hasher);
-    hasher.finish()
-}
-
-struct Words<N>(Vec<Word<N>>);
+pub(super) struct Words<N>(pub(super) Vec<Word<N>>);
 
 impl<N: Copy + Ord + Hash> Words<N> {
-    fn plain(&mut self, of: &impl Hash) {
+    pub(super) fn plain(&mut self, of: &impl Hash) {
         self.0.push(Word::Plain(hash(of)));
     }
 
-    fn number(&mut self, of: usize) {
+    pub(super) fn number(&mut self, of: usize) {
         self.0.push(Word::Plain(u64::try_from(of).expect("few")));
     }
 
-    fn actor(&mut self, actor: u8) {
+    pub(super) fn actor(&mut self, actor: u8) {
         self.0.push(Word::Actor(actor));
     }
 
-    fn name(&mut self, name: N) {
+    pub(super) fn name(&mut self, name: N) {
         self.0.push(Word::Name(name));
     }
 
-    fn session(&mut self, session: SessionId) {
+    pub(super) fn session(&mut self, session: SessionId) {
         self.0.push(Word::Session(session.get()));
     }
 
-    fn owner(&mut self, owner: Option<SessionId>) {
+    pub(super) fn owner(&mut self, owner: Option<SessionId>) {
         match owner {
             Some(session) => self.session(session),
             None => self.0.push(Word::Plain(0)),
         }
     }
 
-    fn ticket(&mut self, ticket: Ticket) {
+    pub(super) fn ticket(&mut self, ticket: Ticket) {
         let text = ticket.to_string();
         let Some((incarnation, step)) = text.split_once('.') else { return self.plain(&text) };
         let is_of_second = step.ends_with('\'');
@@ -261,7 +193,7 @@ impl<N: Copy + Ord + Hash> Words<N> {
         self.0.push(Word::Ticket(2 * step + u64::from(is_of_second)));
     }
 
-    fn tree<M: Model<Name = N>>(&mut self, tree: &Tree<N>, to: &[u8]) {
+    pub(super) fn tree<M: Model<Name = N>>(&mut self, tree: &Tree<N>, to: &[u8]) {
         self.number(tree.len());
         let mut all: Vec<_> =
             tree.iter().map(|(name, znode)| (renamed::<M>(*name, to), *name, znode)).collect();
@@ -272,21 +204,21 @@ impl<N: Copy + Ord + Hash> Words<N> {
         }
     }
 
-    fn data(&mut self, data: Data) {
+    pub(super) fn data(&mut self, data: Data) {
         match data {
             Data::Byte(byte) => self.plain(&byte),
             Data::Token(token) => self.0.push(Word::Token(token.get())),
         }
     }
 
-    fn znode(&mut self, znode: Znode) {
+    pub(super) fn znode(&mut self, znode: Znode) {
         self.plain(&(znode.version, znode.access));
         self.data(znode.data);
         self.0.push(Word::Token(znode.token.get()));
         self.owner(znode.owner);
     }
 
-    fn effect(&mut self, effect: &Effect<N>) {
+    pub(super) fn effect(&mut self, effect: &Effect<N>) {
         self.plain(&core::mem::discriminant(effect));
         match *effect {
             Effect::Put(name, znode) | Effect::Written(name, znode) => {
@@ -297,7 +229,7 @@ impl<N: Copy + Ord + Hash> Words<N> {
         }
     }
 
-    fn request(&mut self, request: &Request<N>) {
+    pub(super) fn request(&mut self, request: &Request<N>) {
         self.plain(&core::mem::discriminant(request));
         match request {
             Request::Exists(name, watch)
@@ -314,7 +246,7 @@ impl<N: Copy + Ord + Hash> Words<N> {
         }
     }
 
-    fn change(&mut self, change: &Change<N>) {
+    pub(super) fn change(&mut self, change: &Change<N>) {
         self.plain(&core::mem::discriminant(change));
         match *change {
             Change::Check(name, version) | Change::Delete(name, version) => {
@@ -334,13 +266,13 @@ impl<N: Copy + Ord + Hash> Words<N> {
         }
     }
 
-    fn stat(&mut self, stat: Stat) {
+    pub(super) fn stat(&mut self, stat: Stat) {
         self.0.push(Word::Token(stat.token.get()));
         self.owner(stat.owner);
         self.plain(&stat.version.get());
     }
 
-    fn answer(&mut self, answer: &Answer<N>) {
+    pub(super) fn answer(&mut self, answer: &Answer<N>) {
         self.plain(&core::mem::discriminant(answer));
         match answer {
             Answer::Exists(stat) | Answer::Written(stat) => self.stat(*stat),
@@ -418,6 +350,7 @@ impl<N: Copy + Ord + Hash> Words<N> {
                     mix.write_u8(actor);
                 }
                 Word::Client => tickets.clear(),
+                Word::Present(_) => {}
             }
         }
         mix.finish()
@@ -432,27 +365,4 @@ fn renamed<M: Model>(name: M::Name, to: &[u8]) -> M::Name {
 fn of_client(session: i64, to: &[u8]) -> i64 {
     let client = usize::try_from(session / 1000).expect("no negative one").wrapping_sub(1);
     to.get(client).map_or(session, |to| (i64::from(*to) + 1) * 1000 + session % 1000)
-}
-
-/// A quick hasher that every bit of its input goes through.
-struct Mix(u64);
-
-impl Hasher for Mix {
-    fn write(&mut self, bytes: &[u8]) {
-        for chunk in bytes.chunks(8) {
-            let mut word = [0; 8];
-            word[..chunk.len()].copy_from_slice(chunk);
-            self.write_u64(u64::from_le_bytes(word));
-        }
-    }
-
-    fn write_u64(&mut self, number: u64) {
-        let mixed = (self.0 ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        self.0 = (mixed ^ mixed >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93).rotate_left(23) ^ 1;
-    }
-
-    fn finish(&self) -> u64 {
-        let mixed = (self.0 ^ self.0 >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed ^ mixed >> 32
-    }
 }

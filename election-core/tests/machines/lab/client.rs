@@ -1,10 +1,10 @@
 //! A client: its machines, which share a session, and the link between it and its server.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use election_core::{Phase, Recipe as _, SessionId, Ticket};
+use election_core::{Change as Event, Phase, Recipe as _, SessionId, Ticket};
 
-use super::server::{Access, Answer, Change, Position, Request, Server};
+use super::server::{Answer, Change, Effect, Position, Request, Server, Znode};
 use super::{Model, Right};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -45,6 +45,13 @@ pub struct Due<N> {
     pub answer: Answer<N>,
 }
 
+/// What a server has sent on a connection that is lost.
+#[derive(Clone, Debug)]
+pub enum Late<N> {
+    Answer(Actor, Ticket, Answer<N>),
+    Changed(Actor, Ticket, Event),
+}
+
 #[derive(Clone, Copy, Debug)]
 pub struct Watcher<N> {
     pub actor: Actor,
@@ -62,6 +69,8 @@ pub struct Client<M: Model> {
     pub link: Link,
     pub session: SessionId,
     pub session_lives: bool,
+    /// How many commits a server has applied that closes the connection of the session, which has expired.
+    pub closed_after: Option<usize>,
     pub rights: Rights,
     /// What its server has applied, and the last commit that the session has seen.
     pub applied: Position,
@@ -72,13 +81,25 @@ pub struct Client<M: Model> {
     /// Writes of the lost connection.
     pub in_doubt: VecDeque<Request<M::Name>>,
     /// Answers of the lost connection.
-    pub late: Vec<(Actor, Ticket, Answer<M::Name>)>,
+    pub late: Vec<Late<M::Name>>,
     /// A watch was dropped, and nothing tells of it but a look.
     pub is_deaf: bool,
     /// A watch was dropped that no look sets again: each change needs a look.
     pub needs_looks: bool,
-    /// A znode that it may not read, and wants to watch: its end is told to nobody.
-    pub hidden: Option<M::Name>,
+    /// Znodes that it may not read, and wants to watch: their end is told to nobody.
+    pub hidden: BTreeSet<M::Name>,
+}
+
+impl<N: Copy + Ord> Watcher<N> {
+    /// Returns what it reports of an event of a znode.
+    pub fn fired_by<M: Model<Name = N>>(&self, (name, change): (N, Event)) -> Option<Event> {
+        match (self.of_children, change) {
+            (false, _) => (self.name == name).then_some(change),
+            (true, Event::Data) => None,
+            (true, Event::Deleted) if self.name == name => Some(change),
+            (true, _) => (M::parent(name) == Some(self.name)).then_some(Event::Children),
+        }
+    }
 }
 
 /// A session that outlives its process, or that a server errs about.
@@ -101,6 +122,7 @@ impl<M: Model> Client<M> {
             link: Link::New,
             session: SessionId::new((i64::from(index) + 1) * SESSIONS),
             session_lives: true,
+            closed_after: None,
             rights: Rights::All,
             applied: Position::default(),
             seen: 0,
@@ -111,7 +133,7 @@ impl<M: Model> Client<M> {
             late: Vec::new(),
             is_deaf: false,
             needs_looks: false,
-            hidden: None,
+            hidden: BTreeSet::new(),
         }
     }
 
@@ -147,13 +169,24 @@ impl<M: Model> Client<M> {
         self.requests.is_empty() && self.due.is_none()
     }
 
-    /// Whether only a look makes it go on, at a server that has applied all. One that owes a deletion asks in vain
-    /// while it may not delete.
+    /// Whether nothing will happen to it any more, and what it has ended with does not matter.
+    pub fn is_done(&self) -> bool {
+        M::ENDS_FOR_GOOD && self.is_over() && self.is_idle() && self.late.is_empty()
+    }
+
+    /// Whether it does not matter how far its server is.
+    pub fn has_no_server(&self) -> bool {
+        let will_have_another =
+            self.link == Link::New || self.link == Link::Down && !self.session_lives;
+        self.is_done() || M::SESSIONS_ARE_GLOBAL && will_have_another
+    }
+
+    /// Whether only a look makes it go on, where its server has nothing more for it. One that owes a deletion asks in
+    /// vain while it may not delete.
     pub fn needs_look(&self, server: &Server<M::Name>) -> bool {
-        let stays =
-            |name: &M::Name| server.tip.get(name).is_some_and(|it| it.access == Access::Barred);
-        let has_missed = self.is_deaf || self.hidden.as_ref().is_some_and(|name| !stays(name));
-        if has_missed && self.is_idle() && self.applied == server.tip_position() {
+        let stays = |name: &M::Name| server.tip.get(name).is_some_and(Znode::is_barred);
+        let has_missed = self.is_deaf || !self.hidden.iter().all(stays);
+        if has_missed && self.is_idle() && self.next_heard(server).is_none() {
             return true;
         }
         let waits = |(actor, machine): (&Actor, &M::Machine)| {
@@ -163,26 +196,54 @@ impl<M: Model> Client<M> {
         self.machines.iter().any(waits)
     }
 
-    /// Takes down the watches that nothing awaits, as the driver.
-    pub fn drop_watches(&mut self) {
+    /// Returns how many commits its server will have applied with the next one that it hears of.
+    pub fn next_heard(&self, server: &Server<M::Name>) -> Option<usize> {
+        if !M::APPLIES_WHAT_MATTERS {
+            let next = self.applied.commits + 1;
+            return (self.is_up() && self.applied != server.tip_position()).then_some(next);
+        }
+        let is_due = |after: usize| {
+            self.due.as_ref().is_some_and(|due| due.position <= after)
+                || self.closed_after == Some(after)
+        };
+        let fires = |at: usize| {
+            let mut events = server.log[at].iter().filter_map(Effect::event);
+            events
+                .any(|event| self.watches.iter().any(|watch| watch.fired_by::<M>(event).is_some()))
+        };
+        let later = || self.applied.commits..server.end();
+        later().find(|at| is_due(at + 1) || fires(*at)).filter(|_| self.is_up()).map(|at| at + 1)
+    }
+
+    /// Takes down the watches that nothing awaits, as the driver, and returns them.
+    pub fn drop_watches(&mut self) -> Vec<Watcher<M::Name>> {
         let machines = &self.machines;
         let is_awaited = |watch: &Watcher<_>| {
             machines.get(&watch.actor).is_some_and(|one| one.awaits_change(watch.ticket))
         };
-        self.watches.retain(is_awaited);
+        self.watches.extract_if(.., |watch| !is_awaited(watch)).collect()
     }
 
     /// Breaks the connection: requests without an answer are lost, but the server may still execute writes. The
     /// next server is as far as the session has seen: half a transaction counts as none.
     pub fn lose_link(&mut self) {
         self.link = Link::Down;
+        self.closed_after = None;
         self.applied = Position::after(self.seen);
         self.watches.clear();
-        (self.is_deaf, self.needs_looks, self.hidden) = (false, false, None);
-        self.late.extend(self.due.take().map(|due| (due.actor, due.ticket, due.answer)));
+        (self.is_deaf, self.needs_looks) = (false, false);
+        self.hidden.clear();
+        let due = self.due.take();
+        self.late.extend(due.map(|due| Late::Answer(due.actor, due.ticket, due.answer)));
         let lives = self.session_lives;
         let writes = self.requests.drain(..).map(|sent| sent.request);
-        self.in_doubt.extend(writes.filter(|request| lives && !request.reads()));
+        for request in writes.filter(|request| lives && !request.reads()) {
+            // A barrier changes nothing, and a change that is asked for twice is made once.
+            let is_vain = request == Request::Barrier || self.in_doubt.contains(&request);
+            if !(M::ENDS_FOR_GOOD && is_vain) {
+                self.in_doubt.push_back(request);
+            }
+        }
     }
 
     /// The part that this client may not have done.

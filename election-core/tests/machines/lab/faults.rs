@@ -2,8 +2,9 @@
 
 use election_core::{Change as Fired, Event, Failure, SessionId};
 
-use super::client::{Ghost, Link, Rights, Watcher};
-use super::server::{Answer, Change, Data, Effect, Request};
+use super::budget::spend;
+use super::client::{Ghost, Late, Link, Rights, Watcher};
+use super::server::{Answer, Change, Effect, Request};
 use super::{Lab, Model, Step};
 
 impl<M: Model> Lab<M> {
@@ -12,19 +13,19 @@ impl<M: Model> Lab<M> {
         let budget = &mut self.budget;
         match fault {
             Step::Disconnect(i) => {
-                budget.losses -= 1;
+                spend(&mut budget.losses);
                 self.disconnect(i);
             }
             Step::Expire(i) => {
-                budget.expiries -= 1;
+                spend(&mut budget.expiries);
                 let client = &mut self.clients[i];
                 client.session_lives = false;
                 client.in_doubt.clear();
                 let session = client.session;
-                self.end_session(session);
+                self.close(i, session);
             }
             Step::Lie(i) => {
-                budget.lies -= 1;
+                spend(&mut budget.lies);
                 if self.clients[i].is_up() {
                     self.disconnect(i);
                 }
@@ -32,23 +33,34 @@ impl<M: Model> Lab<M> {
                 self.learn_expiry(i);
             }
             Step::Swap(i) => {
-                budget.swaps -= 1;
+                spend(&mut budget.swaps);
                 self.leave_ghost(i);
                 self.next_session(i);
                 self.connect(i);
             }
             Step::Kill(i) => {
-                budget.crashes -= 1;
+                spend(&mut budget.crashes);
                 self.kill(i);
             }
             Step::ApplyPart(i) => {
-                budget.halves -= 1;
+                spend(&mut budget.halves);
                 self.apply_part(i);
             }
-            Step::Straggle(i) => {
-                budget.stragglers -= 1;
-                let (actor, ticket, answer) = self.clients[i].late.remove(0);
-                self.deliver(i, actor, ticket, &answer);
+            Step::Straggle(i, k) => {
+                spend(&mut budget.stragglers);
+                let is_last = budget.stragglers == 0;
+                let late = self.clients[i].late.remove(k);
+                for client in self.clients.iter_mut().filter(|_| is_last) {
+                    client.late.clear();
+                }
+                match late {
+                    Late::Answer(actor, ticket, answer) => {
+                        self.deliver(i, actor, ticket, &answer);
+                    }
+                    Late::Changed(actor, ticket, change) => {
+                        self.feed(i, actor, Event::Changed { ticket, change });
+                    }
+                }
             }
             other => self.hinder(other),
         }
@@ -59,12 +71,12 @@ impl<M: Model> Lab<M> {
         let budget = &mut self.budget;
         match fault {
             Step::Throttle(i) => {
-                budget.throttles -= 1;
+                spend(&mut budget.throttles);
                 let sent = self.clients[i].requests.pop_front().expect("a request");
                 self.deliver(i, sent.actor, sent.ticket, &Answer::Failed(Failure::Throttled));
             }
             Step::Refuse(i) => {
-                budget.refusals -= 1;
+                spend(&mut budget.refusals);
                 let client = &mut self.clients[i];
                 client.rights = Rights::Restored;
                 let sent = client.requests.pop_front().expect("a request");
@@ -73,17 +85,17 @@ impl<M: Model> Lab<M> {
                 self.refuse(i, sent, part);
             }
             Step::LoseWatch(i, k) => {
-                budget.lost_watches -= 1;
+                spend(&mut budget.lost_watches);
                 let Watcher { actor, ticket, .. } = self.clients[i].watches.remove(k);
                 self.feed(i, actor, Event::Changed { ticket, change: Fired::Lost });
             }
             Step::DropWatch(i, k) => {
-                budget.dropped_watches -= 1;
+                spend(&mut budget.dropped_watches);
                 self.clients[i].watches.remove(k);
                 (self.clients[i].is_deaf, self.clients[i].needs_looks) = (true, !M::WATCHES_AGAIN);
             }
             Step::Forbid(i, right) => {
-                budget.prohibitions -= 1;
+                spend(&mut budget.prohibitions);
                 self.clients[i].rights = Rights::NotTo(right);
             }
             other => self.wish(other),
@@ -95,34 +107,42 @@ impl<M: Model> Lab<M> {
         let budget = &mut self.budget;
         match wish {
             Step::Withdraw(i, actor) => {
-                budget.withdrawals -= 1;
+                spend(&mut budget.withdrawals);
                 self.withdraw(i, actor);
             }
             Step::Deadline(i, actor) => {
-                budget.deadlines -= 1;
+                spend(&mut budget.deadlines);
                 self.feed(i, actor, Event::Deadline);
             }
             Step::Lapse(i, actor) => {
-                budget.lapses -= 1;
+                spend(&mut budget.lapses);
                 self.feed(i, actor, Event::LeaseLapsed);
             }
             Step::OperatorDeletes(name) => {
-                budget.deletions -= 1;
+                spend(&mut budget.deletions);
                 self.commit(None, None, &Request::Single(Change::Delete(name, None)));
             }
             Step::OperatorWrites(name) => {
-                budget.writes -= 1;
-                self.commit(
-                    None,
-                    None,
-                    &Request::Single(Change::Write(name, None, Data::Byte(99))),
-                );
+                spend(&mut budget.writes);
+                self.commit(None, None, &Request::Single(Change::Write(name, None, M::SCRAWL)));
             }
             Step::OperatorBars(name) => {
-                budget.bars -= 1;
+                spend(&mut budget.bars);
                 self.server.commit(vec![Effect::Barred(name)]);
             }
             _ => unreachable!("no wish"),
+        }
+    }
+
+    /// Ends a session that has expired. Its server closes the connection once it has applied that.
+    fn close(&mut self, i: usize, session: SessionId) {
+        let end = self.server.end();
+        self.end_session(session);
+        if M::SESSIONS_ARE_GLOBAL && self.clients[i].is_up() {
+            if self.server.end() == end {
+                self.server.log.push(Vec::new());
+            }
+            self.clients[i].closed_after = Some(self.server.end());
         }
     }
 

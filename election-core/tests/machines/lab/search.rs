@@ -1,15 +1,17 @@
 //! Searches every state of a world, breadth first, then checks that the calm steps lead to rest; reports a fault with
 //! a shortest way to it.
 
+use core::hash::BuildHasherDefault;
 use std::collections::{HashMap, VecDeque};
 use std::io::Write as _;
 use std::time::Instant;
 
 use super::canonical::Canon;
+use super::mix::AsItIs;
 use super::{Lab, Model, Step};
 
 /// More states than these are a machine that never comes to rest.
-const LIMIT: usize = 5_000_000;
+const LIMIT: usize = 12_000_000;
 
 /// The way to each state: from which one, by which step.
 type Ways<M> = Vec<(u32, Option<Step<M>>)>;
@@ -31,7 +33,8 @@ pub fn explore_to_a_limit<M: Model>(name: &str, limit: &str, start: Lab<M>) {
 fn search<M: Model>(name: &str, start: Lab<M>) -> Result<usize, String> {
     let (began, origin) = (Instant::now(), start.clone());
     let mut canon = Canon::new(&start);
-    let mut found = HashMap::from([(canon.fingerprint(&start), 0_u32)]);
+    let mut found: HashMap<u64, u32, BuildHasherDefault<AsItIs>> = HashMap::default();
+    found.insert(canon.fingerprint(&start), 0);
     let mut ways: Ways<M> = vec![(0, None)];
     let mut calm: Vec<Vec<u32>> = Vec::new();
     let mut queue = VecDeque::from([start]);

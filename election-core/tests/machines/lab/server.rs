@@ -49,6 +49,15 @@ impl Znode {
         }
     }
 
+    pub const fn is_barred(&self) -> bool {
+        matches!(self.access, Access::Barred)
+    }
+
+    /// Whether this session may not read it, and is told of none of its events.
+    pub fn hides_from<M: Model>(&self, asker: SessionId) -> bool {
+        self.is_barred() && !(M::OWNERS_READ && self.owner == Some(asker))
+    }
+
     pub fn stat(self) -> Stat {
         Stat::new(self.owner.map_or(0, SessionId::get), self.token.get(), self.version)
     }
@@ -240,7 +249,14 @@ impl<N: Copy + Ord> Server<N> {
         };
         match (tree.get(name), request) {
             (None, _) => Answer::Failed(Failure::NoNode),
-            (Some(znode), _) if znode.access == Access::Barred && znode.owner != Some(asker) => {
+            (Some(znode), Request::Exists(..))
+                if znode.is_barred() && znode.owner != Some(asker) =>
+            {
+                Answer::Failed(Failure::NoAuth)
+            }
+            (Some(znode), Request::Read(..) | Request::List(..))
+                if znode.hides_from::<M>(asker) =>
+            {
                 Answer::Failed(Failure::NoAuth)
             }
             (Some(znode), Request::Exists(..)) if *name == M::NODE => {

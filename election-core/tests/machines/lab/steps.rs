@@ -2,16 +2,18 @@
 
 use election_core::{Hold, Phase, Recipe as _};
 
-use super::client::{Actor, Client, Link, Rights};
-use super::server::{Access, Effect};
+use super::client::{Actor, Client, Link, Rights, Sent};
+use super::server::{Access, Effect, Position};
 use super::{Lab, Model, Right};
 
 #[derive(Debug)]
 pub enum Step<M: Model> {
     Connect(usize),
     Execute(usize),
-    /// The client's server applies the next commit, or the rest of it.
+    /// The client's server applies the next commit that matters to it, or the rest of it.
     Apply(usize),
+    /// It applies so many commits, and answers a read from there.
+    ReadAt(usize, usize),
     /// It applies only the next part of it, and stays there for a while.
     ApplyPart(usize),
     LearnExpiry(usize),
@@ -36,7 +38,8 @@ pub enum Step<M: Model> {
     Throttle(usize),
     Refuse(usize),
     Forbid(usize, Right),
-    Straggle(usize),
+    /// A message of a lost connection comes after all.
+    Straggle(usize, usize),
     OperatorDeletes(M::Name),
     OperatorWrites(M::Name),
     OperatorBars(M::Name),
@@ -58,6 +61,11 @@ impl<M: Model> Lab<M> {
     pub fn steps(&self) -> Vec<(Step<M>, bool)> {
         let mut steps = Vec::new();
         for (i, client) in self.clients.iter().enumerate() {
+            if client.is_done() {
+                let is_in_doubt = !client.in_doubt.is_empty();
+                steps.extend(is_in_doubt.then_some((Step::ApplyInDoubt(i), false)));
+                continue;
+            }
             self.calm_steps(i, client, &mut steps);
             self.faults(i, client, &mut steps);
         }
@@ -86,12 +94,34 @@ impl<M: Model> Lab<M> {
             Link::New => add(!client.is_over(), Step::Connect(i)),
             Link::Down => add(true, Step::Connect(i)),
             Link::Up => {
-                add(client.applied.commits < self.server.end(), Step::Apply(i));
-                add(!client.requests.is_empty() && client.due.is_none(), Step::Execute(i));
-                add(!client.session_lives && client.requests.is_empty(), Step::LearnExpiry(i));
-                add(client.needs_look(&self.server), Step::Look(i));
+                add(client.next_heard(&self.server).is_some(), Step::Apply(i));
+                let next = client.requests.front().filter(|_| client.due.is_none());
+                if M::APPLIES_WHAT_MATTERS && next.is_some_and(|sent| sent.request.reads()) {
+                    self.reads(client).into_iter().for_each(|at| add(true, Step::ReadAt(i, at)));
+                } else {
+                    add(next.is_some(), Step::Execute(i));
+                }
+                let learns = client.requests.is_empty() || client.closed_after.is_some();
+                add(!client.session_lives && learns, Step::LearnExpiry(i));
+                add(self.needs_look(i), Step::Look(i));
             }
         }
+    }
+
+    /// Returns the places from which a read can be answered, one for each answer: that by the server that is farthest
+    /// behind, since it can still do whatever the others can.
+    fn reads(&self, client: &Client<M>) -> Vec<usize> {
+        let Some(Sent { request, .. }) = client.requests.front() else { return Vec::new() };
+        let next = client.next_heard(&self.server).map(|next| next - 1);
+        let (mut places, mut answers) = (Vec::new(), Vec::new());
+        for commits in client.applied.commits..=next.unwrap_or_else(|| self.server.end()) {
+            let answer = self.server.read::<M>(Position::after(commits), request, client.session);
+            if !answers.contains(&answer) {
+                answers.push(answer);
+                places.push(commits);
+            }
+        }
+        places
     }
 
     fn faults(&self, i: usize, client: &Client<M>, steps: &mut Vec<(Step<M>, bool)>) {
@@ -113,7 +143,9 @@ impl<M: Model> Lab<M> {
         add(budget.swaps > 0 && has_session && client.link == Link::Down, Step::Swap(i));
         add(budget.crashes > 0 && has_session, Step::Kill(i));
         add(budget.looks > 0 && is_up, Step::Look(i));
-        add(budget.stragglers > 0 && is_up && !client.late.is_empty(), Step::Straggle(i));
+        for k in 0..client.late.len() {
+            add(budget.stragglers > 0 && is_up, Step::Straggle(i, k));
+        }
         let has_user = M::has_user(client);
         for (actor, machine) in &client.machines {
             let stands = matches!(machine.phase(), Phase::Standing | Phase::Leaving) && has_user;

@@ -5,8 +5,9 @@ use election_core::{
     Applied, Change as Fired, Event, Failure, Phase, Recipe as _, Reply, Ticket, Watch,
 };
 
-use super::client::{Actor, Due, Link, Rights, Sent, Watcher};
-use super::server::{Access, Answer, Done, Position, Request};
+use super::budget::spend;
+use super::client::{Actor, Due, Late, Link, Rights, Sent, Watcher};
+use super::server::{Answer, Done, Effect, Position, Request, Znode};
 use super::{Commit, Lab, Model, Step};
 
 const NO_AUTH: i32 = -102;
@@ -16,7 +17,14 @@ impl<M: Model> Lab<M> {
         match step {
             Step::Connect(i) => self.connect(i),
             Step::Execute(i) => self.execute(i),
-            Step::Apply(i) => self.apply(i),
+            Step::Apply(i) => {
+                let next = self.clients[i].next_heard(&self.server);
+                self.apply_until(i, next.unwrap_or_else(|| self.server.end()));
+            }
+            Step::ReadAt(i, commits) => {
+                self.apply_until(i, commits);
+                self.execute(i);
+            }
             Step::LearnExpiry(i) => self.learn_expiry(i),
             Step::Bury(k) => {
                 let ghost = self.ghosts.remove(k);
@@ -24,14 +32,7 @@ impl<M: Model> Lab<M> {
             }
             Step::Permit(i) => self.clients[i].rights = Rights::Restored,
             Step::Look(i) => {
-                if !self.clients[i].needs_look(&self.server) {
-                    self.budget.looks -= 1;
-                }
-                let is_current = self.clients[i].applied == self.server.tip_position();
-                if self.clients[i].is_idle() && is_current {
-                    (self.clients[i].is_deaf, self.clients[i].hidden) = (false, None);
-                }
-                self.feed_all(i, || Event::Look);
+                self.look(i);
             }
             Step::ApplyInDoubt(i) => {
                 let request = self.clients[i].in_doubt.pop_front().expect("a write");
@@ -49,6 +50,28 @@ impl<M: Model> Lab<M> {
             }
         }
         self.bound_the_lag();
+        M::taken(self);
+    }
+
+    /// Looks are so far apart that the client's server has caught up.
+    fn look(&mut self, i: usize) {
+        if !self.needs_look(i) {
+            spend(&mut self.budget.looks);
+        }
+        let is_idle = self.clients[i].is_idle();
+        if is_idle && self.clients[i].next_heard(&self.server).is_none() {
+            self.apply_until(i, self.server.end());
+            let client = &mut self.clients[i];
+            client.is_deaf = false;
+            let tip = &self.server.tip;
+            client.hidden.retain(|name| tip.get(name).is_some_and(Znode::is_barred));
+        }
+        self.feed_all(i, || Event::Look);
+    }
+
+    /// Whether only a look makes a client go on.
+    pub fn needs_look(&self, i: usize) -> bool {
+        self.clients[i].needs_look(&self.server) || M::needs_look(self, i)
     }
 
     pub fn feed_all<'e>(&mut self, i: usize, event: impl Fn() -> Event<'e>) {
@@ -74,11 +97,44 @@ impl<M: Model> Lab<M> {
     }
 
     pub fn disconnect(&mut self, i: usize) {
-        self.clients[i].lose_link();
+        let late = self.late(i);
+        let client = &mut self.clients[i];
+        let unanswered = client.requests.iter().map(|sent| (sent.actor, sent.ticket));
+        let unanswered = client.due.iter().map(|due| (due.actor, due.ticket)).chain(unanswered);
+        let unanswered: Vec<(Actor, Ticket)> = unanswered.collect();
+        client.lose_link();
+        client.late.extend(late);
         if self.budget.stragglers == 0 {
-            self.clients[i].late.clear();
+            client.late.clear();
         }
+        M::disconnected(self, i);
         self.feed_all(i, || Event::Disconnected);
+        for (actor, ticket) in unanswered {
+            let result = Err(Failure::ConnectionLoss);
+            self.feed(i, actor, Event::Reply { ticket, result });
+        }
+    }
+
+    /// Returns what a client's server may have sent, beside the answer to a write, before its connection is lost.
+    fn late(&self, i: usize) -> Vec<Late<M::Name>> {
+        let client = &self.clients[i];
+        let mut late = Vec::new();
+        if self.budget.stragglers == 0 {
+            return late;
+        }
+        if let Some(Sent { actor, ticket, request }) =
+            client.requests.front().filter(|sent| sent.request.reads() && client.due.is_none())
+        {
+            let answer = self.server.read::<M>(client.applied, request, client.session);
+            late.push(Late::Answer(*actor, *ticket, answer));
+        }
+        let later = self.server.log[client.applied.commits..].iter().flatten();
+        for watch in &client.watches {
+            let mut fired = later.clone().filter_map(Effect::event);
+            let fired = fired.find_map(|event| watch.fired_by::<M>(event));
+            late.extend(fired.map(|change| Late::Changed(watch.actor, watch.ticket, change)));
+        }
+        late
     }
 
     fn execute(&mut self, i: usize) {
@@ -92,7 +148,6 @@ impl<M: Model> Lab<M> {
             let answer = self.server.read::<M>(client.applied, &request, client.session);
             client.seen = client.applied.commits;
             client.watches.extend(watch_of(actor, ticket, &request, &answer));
-            client.drop_watches();
             let wants_watch = match request {
                 Request::Exists(name, watch) | Request::Read(name, watch) => {
                     (watch != Watch::None).then_some(name)
@@ -100,8 +155,10 @@ impl<M: Model> Lab<M> {
                 _ => None,
             };
             if answer == Answer::Failed(Failure::NoAuth) {
-                client.hidden = wants_watch.or(client.hidden);
+                client.hidden.extend(wants_watch);
             }
+            // That of a read in flight, too.
+            self.take_down_watches(i);
             M::answered(self, i, &request, &answer);
             return self.deliver(i, actor, ticket, &answer);
         }
@@ -167,6 +224,7 @@ impl<M: Model> Lab<M> {
         let client = &mut self.clients[i];
         if let Some(due) = client.due.take_if(|due| due.position <= client.applied.commits) {
             client.seen = client.applied.commits;
+            M::replied(self, i, &due.answer);
             self.deliver(i, due.actor, due.ticket, &due.answer);
         }
     }
@@ -208,8 +266,7 @@ impl<M: Model> Lab<M> {
             Answer::NodeCreated => Ok(Reply::NodeCreated),
             Answer::Created(created, stat) => {
                 name = M::text(*created);
-                // One of the clients has a server before 3.5.
-                Ok(Reply::Created { name: &name, stat: (i == 0).then_some(*stat) })
+                Ok(Reply::Created { name: &name, stat: M::knows_create2(self, i).then_some(*stat) })
             }
             Answer::Written(stat) => Ok(Reply::Written(*stat)),
             Answer::Deleted => Ok(Reply::Deleted),
@@ -217,6 +274,12 @@ impl<M: Model> Lab<M> {
             Answer::Failed(failure) => Err(*failure),
         };
         self.feed(i, actor, Event::Reply { ticket, result });
+    }
+
+    fn apply_until(&mut self, i: usize, commits: usize) {
+        while self.clients[i].is_up() && self.clients[i].applied.commits < commits {
+            self.apply(i);
+        }
     }
 
     /// Has a client's server apply the next commit, or the rest of it.
@@ -230,6 +293,9 @@ impl<M: Model> Lab<M> {
         // Events may have had it disconnect; none of this world's do.
         self.clients[i].applied = Position::after(commits + 1);
         self.deliver_due(i);
+        if self.clients[i].closed_after.is_some_and(|after| after <= commits + 1) {
+            self.disconnect(i);
+        }
     }
 
     pub(super) fn apply_part(&mut self, i: usize) {
@@ -240,20 +306,12 @@ impl<M: Model> Lab<M> {
         self.clients[i].is_deaf |= self.clients[i].needs_looks;
         let Some((name, change)) = effect.event() else { return };
         let asker = self.clients[i].session;
-        let is_hidden = tree
-            .get(&name)
-            .is_some_and(|znode| znode.access == Access::Barred && znode.owner != Some(asker));
-        let parent = M::parent(name);
-        let fired = |watch: &mut Watcher<M::Name>| match (watch.of_children, change) {
-            (false, _) => watch.name == name,
-            (true, Fired::Data) => false,
-            (true, Fired::Deleted) if watch.name == name => true,
-            (true, _) => parent == Some(watch.name),
-        };
+        let is_hidden = tree.get(&name).is_some_and(|znode| znode.hides_from::<M>(asker));
+        let fired = |watch: &mut Watcher<M::Name>| watch.fired_by::<M>((name, change)).is_some();
         let fired: Vec<_> = self.clients[i].watches.extract_if(.., fired).collect();
         for watch in fired {
             if watch.name == name && is_hidden {
-                self.clients[i].hidden = Some(name);
+                self.clients[i].hidden.insert(name);
                 continue;
             }
             let change = if watch.name == name { change } else { Fired::Children };
@@ -264,7 +322,7 @@ impl<M: Model> Lab<M> {
     fn bound_the_lag(&mut self) {
         for i in 0..self.clients.len() {
             while self.clients[i].applied.commits + self.max_lag < self.server.end() {
-                if self.clients[i].is_up() {
+                if self.clients[i].is_up() && !self.clients[i].is_done() {
                     self.apply(i);
                 } else {
                     let client = &mut self.clients[i];
@@ -272,6 +330,18 @@ impl<M: Model> Lab<M> {
                     client.seen = client.applied.commits;
                 }
             }
+        }
+        let end = self.server.end();
+        for client in self.clients.iter_mut().filter(|client| client.has_no_server()) {
+            (client.applied, client.seen, client.closed_after) = (Position::after(end), end, None);
+            if client.is_done() {
+                client.watches.clear();
+            }
+        }
+        let oldest = end.saturating_sub(self.max_lag);
+        for client in self.clients.iter_mut().filter(|_| M::APPLIES_WHAT_MATTERS) {
+            // No server is farther behind.
+            client.seen = client.seen.max(oldest);
         }
         let live = self.clients.iter().filter(|client| client.link != Link::Dead);
         let least = live.map(|client| client.seen.min(client.applied.commits)).min();
@@ -285,6 +355,9 @@ impl<M: Model> Lab<M> {
             client.seen = client.seen.saturating_sub(least);
             if let Some(due) = &mut client.due {
                 due.position -= least;
+            }
+            if let Some(after) = &mut client.closed_after {
+                *after -= least;
             }
         }
     }
