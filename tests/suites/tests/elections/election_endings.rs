@@ -4,7 +4,7 @@
 use core::time::Duration;
 
 use election_tokio::election::{
-    EndReason, HandOver, HandOverError, LostReason, Nomination, OnLoss, Reopening,
+    EndReason, HandOver, HandOverError, LostReason, Nomination, OnLoss, Reopening, WhenAsked,
 };
 use election_tokio::{Client, CreateMode, SessionId};
 use tokio::task::JoinSet;
@@ -211,7 +211,8 @@ async fn a_candidate_that_goes_ends_the_hand_over_at_once(server: ServerKind) ->
     let arena = Arena::new(server, "hand-over-gone").await?;
     let mut nominations = Vec::new();
     for number in 0..3 {
-        nominations.push(client(&arena).await?.election(ELECTION).nominate()?);
+        let election = client(&arena).await?.election(ELECTION);
+        nominations.push(election.when_asked(WhenAsked::Stays).nominate()?);
         arena.wait_for_children(number + 1).await?;
     }
     let leadership = leads(&mut nominations[0]).await?;

@@ -8,7 +8,7 @@ use core::time::Duration;
 use std::time::Instant;
 
 use election_tokio::Client;
-use election_tokio::election::{Nomination, Role};
+use election_tokio::election::{Nomination, Role, WhenPromoted};
 use zk_test_kit::election::{
     Arena, ELECTION, LASTING, connect, follows, follows_this, leads, soon,
 };
@@ -57,7 +57,8 @@ impl Queue {
         for ahead in 0..length {
             let proxy = Proxy::to(server.shared()?.addr())?;
             let client = connect(&arena.servers_by(&proxy), session_timeout).await?;
-            let mut nomination = client.election(ELECTION).nominate()?;
+            let mut nomination =
+                client.election(ELECTION).when_promoted(WhenPromoted::Rests).nominate()?;
             if ahead == 0 {
                 leads(&mut nomination).await?;
             } else {
@@ -219,7 +220,7 @@ impl Queue {
     }
 }
 
-/// A leader resigns. That is one request, and one event to the successor, which leads without
+/// A leader that wakes nobody resigns. That is one request, and one event to the successor, which leads without
 /// asking anything if the leader was the only one before it when it last looked, and looks once
 /// otherwise; no other client hears or says anything, however long the queue. The resigned one may
 /// be sent the event of its own znode.
@@ -306,14 +307,14 @@ async fn after_a_look_the_heir_leads_without_a_request(server: ServerKind) -> Te
     let first = arena.client().await?;
     let mut leaders = Vec::new();
     for _ in 0..3 {
-        let nomination = first.election(ELECTION).nominate()?;
+        let nomination = first.election(ELECTION).when_promoted(WhenPromoted::Rests).nominate()?;
         in_place(&nomination).await?;
         leaders.push(nomination);
     }
     let proxy = Proxy::to(server.shared()?.addr())?;
     let builder = Client::builder(&arena.servers_by(&proxy)).session_timeout(LASTING);
     let client = builder.look_interval(LOOKS).connect_timeout(SOON).connect().await?;
-    let mut nomination = client.election(ELECTION).nominate()?;
+    let mut nomination = client.election(ELECTION).when_promoted(WhenPromoted::Rests).nominate()?;
     follows(&nomination).await?;
     let Some(last) = leaders.pop() else { return Ok(()) };
     for leader in leaders {
@@ -345,7 +346,7 @@ async fn joining_takes_three_requests(server: ServerKind) -> TestResult {
     let queue = Queue::new(server, "joining", 2, LASTING).await?;
     let own_proxy = Proxy::to(server.shared()?.addr())?;
     let client = queue.arena.client_by(&own_proxy).await?;
-    let nomination = client.election(ELECTION).nominate()?;
+    let nomination = client.election(ELECTION).when_promoted(WhenPromoted::Rests).nominate()?;
     follows(&nomination).await?;
     client.sync(ELECTION).await?;
     let counters = own_proxy.counters();
