@@ -81,8 +81,8 @@ fn verdict<K: Kind>(calls: &[Call]) -> Verdict {
     }
 }
 
-/// Returns the first operation to end that no order explains: what ends behind it is taken for unknown, but for the
-/// last look at the object.
+/// Returns the first operation to end that no order explains: what ends behind it is taken for unknown, and what begins
+/// behind it left out, but for the last look at the object.
 fn first_unexplained<K: Kind>(calls: &[Call]) -> Option<Finding> {
     let mut ends: Vec<(Duration, usize)> = Vec::new();
     for (at, call) in calls.iter().enumerate() {
@@ -93,11 +93,18 @@ fn first_unexplained<K: Kind>(calls: &[Call]) -> Option<Finding> {
     }
     ends.sort_unstable();
     let is_broken_by = |count: usize| {
-        let mut cut = calls.to_vec();
-        for (_, at) in ends.iter().skip(count) {
-            if let Some(call) = cut.get_mut(*at) {
-                call.end = End::Unknown;
+        let last = count.checked_sub(1).and_then(|last| ends.get(last)).copied();
+        let (border, _) = last.unwrap_or_default();
+        let mut cut = Vec::new();
+        for (at, call) in calls.iter().enumerate() {
+            let mut call = call.clone();
+            match call.end {
+                End::Ok(_, Op::Log { .. } | Op::Left { .. }) => {}
+                _ if call.invoked > border => continue,
+                End::Ok(ended, _) if Some((ended, at)) > last => call.end = End::Unknown,
+                _ => {}
             }
+            cut.push(call);
         }
         ask::<K>(&cut) == Word::Not
     };

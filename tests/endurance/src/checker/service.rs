@@ -90,6 +90,8 @@ impl Registers {
 }
 
 fn serve(stream: TcpStream, shared: &Mutex<Shared>, begun_at: Duration) -> io::Result<()> {
+    // An access asks three times, and what lies between a leader's look and its act is to stay short.
+    stream.set_nodelay(true)?;
     let mut answers = stream.try_clone()?;
     for line in BufReader::new(stream).lines() {
         let line = line?;
