@@ -83,7 +83,7 @@ fn no_law_is_broken_where_an_election_is_deleted() {
 
 /// Also the ids of nominees come from the seed: names of znodes, and the order of lists by that.
 #[test]
-fn a_seed_gives_the_same_run_each_time() {
+fn a_storm_is_the_same_each_time() {
     for seed in [2, 10_004] {
         let runs = [pass_one(seed), pass_one(seed)];
         let [first, second] = runs.map(|run| format!("{run:?}"));
