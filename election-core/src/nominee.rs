@@ -23,6 +23,7 @@ mod link;
 mod lock_delay;
 mod mark;
 mod rank;
+mod ranking;
 mod reaction;
 mod replies;
 mod request;
@@ -33,6 +34,7 @@ mod survey;
 #[cfg(test)]
 mod tests;
 mod unnamed;
+mod waker;
 mod waking;
 
 use core::time::Duration;

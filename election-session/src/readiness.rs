@@ -23,7 +23,7 @@ pub(crate) struct Readiness {
     idle_at: Option<Instant>,
 }
 
-/// Whether a recipe has needed the lease so far.
+/// The recipes' need of the lease so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Need {
     NotYet,

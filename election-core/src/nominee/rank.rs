@@ -2,9 +2,6 @@
 
 use core::hash::{Hash, Hasher};
 
-use super::Nominee;
-use super::stage::{Position, Stage, Standing};
-
 /// The number of candidates before a nominee, by its last knowledge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rank {
@@ -18,24 +15,6 @@ pub struct Rank {
 /// The last rank. Machines that differ in nothing else are equal, and take the same steps.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LastRank(Rank);
-
-impl Nominee {
-    /// Returns how many candidates stood before the nominee's, by its last list, or since the end
-    /// of the last one before it. `None` if the present candidate has no place yet.
-    ///
-    /// A follower seldom lists, so most candidates ahead of it go unnoticed. All children of the
-    /// election node with a lower number count.
-    pub fn rank(&self) -> Option<Rank> {
-        let rank = self.rank.get();
-        match &self.stage {
-            Stage::Leading(_) | Stage::Standing(Standing { position: Position::First, .. }) => {
-                Some(Rank { ahead: 0, ..rank })
-            }
-            Stage::Standing(Standing { position: Position::Behind(_), .. }) => Some(rank),
-            _ => None,
-        }
-    }
-}
 
 impl LastRank {
     pub(super) const UNKNOWN: Self = Self(Rank { ahead: 0, learned: 0 });

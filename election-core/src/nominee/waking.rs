@@ -14,20 +14,12 @@
 //! A refusal is the end of it. The candidate behind has gone; then the deletion wakes the next one. Or an
 //! operator has written to the leader's candidate, and those data stay.
 
-use super::Nominee;
-use super::contest::Contest;
 use super::home::{Home, contender_data};
 use super::request::Request;
-use super::stage::{Leading, Stage};
-use crate::access::Access;
-use crate::children::Children;
 use crate::command::{Check, ExpectedVersion, Multi, Op, Part, Watch, Write};
-use crate::event::{Failure, Reply};
 use crate::format::CandidatePrefix;
 use crate::id::Version;
 use crate::name::CandidateName;
-use crate::outcome::Notice;
-use crate::policy::WhenPromoted;
 
 /// The leader's knowledge of the candidate that it has to wake.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -64,53 +56,3 @@ impl Waking {
 
 /// The version of data that nobody has written since the znode was created.
 pub(super) const AS_CREATED: Version = Version::new(0);
-
-impl Contest {
-    /// Returns whether to wake the candidate with this name, which is the one behind the leader.
-    pub(super) fn waking(self, next: Option<&str>) -> Waking {
-        let next = next.filter(|name| self.format.is_wakeable(name));
-        let next = next.and_then(|name| self.format.parse(name).ok());
-        next.map_or(Waking::Over, Waking::Due)
-    }
-
-    /// Returns whether a child stands in the order of the candidates.
-    pub(super) fn is_in_order(self, name: &str) -> bool {
-        self.format.rival(Access::Exclusive, name).is_some()
-    }
-}
-
-impl Nominee {
-    /// Returns whether it wakes others, and is woken.
-    pub(super) fn is_wakeable(&self) -> bool {
-        self.contest.end_mark().is_some() && self.id.is_wakeable()
-    }
-
-    pub(super) fn may_wake(&self) -> bool {
-        self.is_wakeable() && self.contest.when_promoted == WhenPromoted::WakesNext
-    }
-
-    pub(super) fn next_listed(&mut self, result: Result<Reply<'_>, Failure>) -> Option<Notice> {
-        let contest = self.contest;
-        if let Stage::Leading(Leading { own, waking, .. }) = &mut self.stage {
-            *waking = match result {
-                Ok(Reply::Children(children)) => contest.next_of(own, children),
-                _ => Waking::Over,
-            };
-        }
-        None
-    }
-
-    pub(super) fn next_woken(&mut self) -> Option<Notice> {
-        if let Stage::Leading(Leading { waking, .. }) = &mut self.stage {
-            *waking = Waking::Over;
-        }
-        None
-    }
-}
-
-impl Contest {
-    fn next_of(self, own: &CandidateName, children: Children<'_>) -> Waking {
-        let is_in_order = |name: &str| self.is_in_order(name);
-        self.waking(children.nearest_behind(own.sequence(), is_in_order))
-    }
-}
