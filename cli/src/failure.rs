@@ -46,8 +46,6 @@ pub(crate) enum Failure {
     Lock(#[from] LockError),
     #[error("{error}")]
     OtherFormat { error: LockError, found: Option<FormatName> },
-    #[error("{0}")]
-    Revoke(#[from] RevokeError),
     #[error("a lock in the format {0} cannot be shared")]
     NotShared(LockFormat),
     #[error("{0}")]
@@ -98,6 +96,15 @@ pub(crate) enum Failure {
     Http { address: SocketAddr, error: io::Error },
     #[error("nobody took over within {}", humantime::format_duration(*.0))]
     NoTakeOver(Duration),
+}
+
+impl From<RevokeError> for Failure {
+    fn from(error: RevokeError) -> Self {
+        match error {
+            RevokeError::Request(error) => error.into(),
+            refused => OperatingFailure::Revoke(refused).into(),
+        }
+    }
 }
 
 impl Failure {
@@ -158,11 +165,7 @@ impl Failure {
             | Self::NotShared(_)
             | Self::Settings(_)
             | Self::TerminalInput => Exit::Usage,
-            Self::Put(PutError::Request(error))
-            | Self::Revoke(RevokeError::Request(error))
-            | Self::Operation(error) => of_operation(error),
-            Self::Revoke(RevokeError::Format(_)) => Exit::Usage,
-            Self::Revoke(_) => Exit::InDoubt,
+            Self::Put(PutError::Request(error)) | Self::Operation(error) => of_operation(error),
             Self::NoChroot(_) | Self::OtherItems { .. } | Self::RoundUnderWay(_) | Self::Put(_) => {
                 Exit::WrongSetUp
             }

@@ -81,7 +81,7 @@ async fn told(lock: &Lock, meant: Vec<Contender>, args: &RevokeArgs) -> Result<T
                     Shown::from(contender).describe()
                 )),
                 // They cannot be asked; to remove them needs no consent.
-                Err(Failure::Revoke(RevokeError::Format(_)))
+                Err(Failure::Operating(OperatingFailure::Revoke(RevokeError::Format(_))))
                     if args.after_time() == AfterTime::Remove => {}
                 Err(failure) => return Err(failure),
             }

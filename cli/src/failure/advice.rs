@@ -5,7 +5,7 @@ use std::io;
 
 use election_tokio::election::{ElectionError, EndReason};
 use election_tokio::error::PathError;
-use election_tokio::lock::{LockError, RevokeError};
+use election_tokio::lock::LockError;
 use election_tokio::queue::PutError;
 use election_tokio::{ConnectError, Error, ErrorCode, ErrorKind};
 
@@ -56,13 +56,7 @@ impl Failure {
                 "write PATH as an absolute path, such as /locks/backup"
             }
             _ if self.session_end().is_some_and(is_authentication) => AUTHENTICATION_ADVICE,
-            Self::Operation(error) | Self::Revoke(RevokeError::Request(error)) => {
-                return operation_advice(error);
-            }
-            Self::Revoke(RevokeError::Format(_)) => {
-                "end its process, or remove its znode with --break, which does not ask"
-            }
-            Self::Revoke(_) => "do it again: it may be repeated",
+            Self::Operation(error) => return operation_advice(error),
             Self::Put(PutError::Request(error)) if !error.may_have_happened() => {
                 return operation_advice(error);
             }

@@ -4,6 +4,7 @@ use core::time::Duration;
 
 use election_tokio::ErrorCode;
 use election_tokio::election::{EndError, HandOverError, ObserverFailure, VerifyError};
+use election_tokio::lock::RevokeError;
 
 use crate::exit::Exit;
 
@@ -26,6 +27,8 @@ pub(crate) enum OperatingFailure {
     End(#[from] EndError),
     #[error("{0}")]
     HandOver(#[from] HandOverError),
+    #[error("{0}")]
+    Revoke(RevokeError),
     #[error("{who} has gone, and cannot lead")]
     CandidateGone { who: String },
     #[error("{to} does not lead after {}: ahead of it stand {ahead}", humantime::format_duration(*within))]
@@ -47,10 +50,11 @@ impl OperatingFailure {
             | Self::NotHandedOver { .. } => Exit::Busy(1),
             Self::Verify(_)
             | Self::Ambiguous { .. }
+            | Self::Revoke(RevokeError::Format(_))
             | Self::End(EndError::ForeignFormat)
             | Self::HandOver(HandOverError::ForeignFormat) => Exit::Usage,
             Self::HandOver(_) => Exit::Internal,
-            Self::End(_) => Exit::InDoubt,
+            Self::End(_) | Self::Revoke(_) => Exit::InDoubt,
         }
     }
 
@@ -102,7 +106,10 @@ impl OperatingFailure {
             Self::End(EndError::CandidatesKeepComing) => {
                 "find out which processes stand there (`zkelect list`), end them, and do it again"
             }
-            Self::End(_) => "do it again: it may be repeated",
+            Self::Revoke(RevokeError::Format(_)) => {
+                "end its process, or remove its znode with --break, which does not ask"
+            }
+            Self::End(_) | Self::Revoke(_) => "do it again: it may be repeated",
             Self::Verify(_) | Self::HandOver(_) => return None,
         })
     }
