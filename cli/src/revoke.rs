@@ -13,7 +13,7 @@ use crate::errand::{errand, within};
 use crate::exit::Exit;
 use crate::failure::{Failure, OperatingFailure};
 
-/// What became of the contenders, for JSON.
+/// The fates of the contenders, for JSON.
 #[derive(Default, Serialize)]
 struct Told {
     outcome: &'static str,

@@ -76,6 +76,7 @@ const BEFORE_ALL: Token = Token::new(i64::MIN);
 pub struct Nominee {
     id: NomineeId,
     on_loss: OnLoss,
+    when_promoted: WhenPromoted,
     election_node: ElectionNode,
     lock_delay: Duration,
     contest: Contest,
@@ -119,6 +120,7 @@ impl Nominee {
         Self {
             id,
             on_loss,
+            when_promoted: WhenPromoted::WakesNext,
             election_node,
             lock_delay,
             contest: Contest::ELECTION,
@@ -163,7 +165,7 @@ impl Nominee {
     /// other data than its own user has given, and would write those.
     #[must_use]
     pub const fn when_promoted(mut self, when_promoted: WhenPromoted) -> Self {
-        self.contest.when_promoted = when_promoted;
+        self.when_promoted = when_promoted;
         self
     }
 

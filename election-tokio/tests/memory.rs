@@ -134,7 +134,7 @@ fn a_nomination_holds_little() -> Outcome<()> {
 #[test]
 fn a_waiter_of_a_lock_holds_little() -> Outcome<()> {
     const WAITERS: i64 = 1000;
-    const LONGEST: i64 = 1060;
+    const LONGEST: i64 = 1080;
     let (servers, runtime) = (server()?, runtime()?);
     let client = runtime.block_on(connect(&servers))?;
     let lock = client.lock("/lock");

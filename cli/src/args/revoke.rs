@@ -50,7 +50,7 @@ pub(crate) struct RevokeArgs {
     pub(crate) json: bool,
 }
 
-/// What follows for a contender that is still there after the time.
+/// The fate of a contender that is still there after the time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AfterTime {
     Leave,

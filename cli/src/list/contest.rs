@@ -45,7 +45,7 @@ impl Children {
     }
 }
 
-/// What was listed.
+/// The extent of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Listed {
     Rows,

@@ -6,7 +6,7 @@ use super::lookup::Lookup;
 use crate::args::{FormatName, Kind, Reading};
 use crate::failure::Failure;
 
-/// What is known of a node at which nothing is listed.
+/// The state of a node at which nothing is listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Vacancy {
     /// The node does not exist.

@@ -8,7 +8,7 @@ use crate::command::CreateMode;
 use crate::format::{CandidatePrefix, Format};
 use crate::id::{NomineeId, SessionId};
 use crate::name::{CandidateName, Sequence};
-use crate::policy::{ElectionNode, NodeKind, WhenAsked, WhenPromoted};
+use crate::policy::{ElectionNode, NodeKind, WhenAsked};
 use crate::ticket::Part;
 
 /// The contest that a nominee takes part in.
@@ -23,7 +23,6 @@ pub(crate) struct Contest {
     pub(crate) rule: Rule,
     pub(crate) ending: Ending,
     pub(crate) when_asked: WhenAsked,
-    pub(crate) when_promoted: WhenPromoted,
     /// The part of its recipe that the contender is. Its tickets carry it.
     pub(crate) part: Part,
 }
@@ -74,7 +73,6 @@ impl Contest {
         rule: Rule::Turn,
         ending: Ending::ByMark,
         when_asked: WhenAsked::StandsBehind,
-        when_promoted: WhenPromoted::WakesNext,
         part: Part::First,
     };
 

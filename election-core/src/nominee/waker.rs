@@ -32,7 +32,7 @@ impl Nominee {
     }
 
     pub(super) fn may_wake(&self) -> bool {
-        self.is_wakeable() && self.contest.when_promoted == WhenPromoted::WakesNext
+        self.is_wakeable() && self.when_promoted == WhenPromoted::WakesNext
     }
 
     pub(super) fn next_listed(&mut self, result: Result<Reply<'_>, Failure>) -> Option<Notice> {
