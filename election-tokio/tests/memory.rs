@@ -106,7 +106,7 @@ fn an_idle_client_holds_four_kilobytes() -> Outcome<()> {
 #[test]
 fn a_nomination_holds_little() -> Outcome<()> {
     const NOMINATIONS: i64 = 1000;
-    const LONGEST: i64 = 1010;
+    const LONGEST: i64 = 1024;
     let (servers, runtime) = (server()?, runtime()?);
     let client = runtime.block_on(connect(&servers))?;
     let election = client.election("/election");

@@ -84,7 +84,7 @@ fn row(grade: LeaseGrade, part: Part) -> String {
     let who = match part {
         Part::Proving => format!("leader and the next one, `{grade:?}`"),
         Part::Waiting => "every other nominee".to_owned(),
-        Part::Idle => "no nominee, and all under `Contact`".to_owned(),
+        Part::Idle => "no nominee so far, and all under `Contact`".to_owned(),
     };
     format!("| {who} | {ten} | {four} |")
 }
