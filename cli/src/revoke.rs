@@ -73,7 +73,8 @@ async fn meant(client: &Client, lock: &Lock, args: &RevokeArgs) -> Result<Vec<Co
 async fn told(lock: &Lock, meant: Vec<Contender>, args: &RevokeArgs) -> Result<Told, Failure> {
     let mut told = Told::default();
     let deadline = Instant::now().checked_add(*args.within);
-    if !args.within.is_zero() {
+    // With no time to release, what is removed in any case is not asked.
+    if !args.within.is_zero() || args.after_time() == AfterTime::Leave {
         for contender in &meant {
             match within(*args.node.timeout, lock.request_revoke(contender)).await {
                 Ok(_) => console::note(format_args!(

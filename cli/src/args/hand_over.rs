@@ -15,8 +15,8 @@ Examples:
 The candidates of an election stand in a queue, and the first one leads. So those between the leader and
 the one that you name are asked to go to the end of the queue, then the leader ends its work and goes
 there, too: never do two lead. All of them are asked, and none is made to: a process under `zkelect run`
-consents, unless it has --ignore-step-down. Those between look into it once a minute, which is why this
-may take so long; to hand over to the next in the queue takes no such wait.
+consents, unless it has --ignore-step-down. The leader wakes those between, one after the other; processes
+of earlier releases hear of it when they look, once a minute, which is why this may take so long.
 To have the leader go, whichever is next: `zkelect step-down`. To remove one that does not answer: `zkelect
 evict`.";
 

@@ -90,7 +90,7 @@ impl OperatingFailure {
             }
             Self::NotHandedOver { .. } => {
                 "the first of them leads on: it may not heed requests (`zkelect run` does, but for \
-                 --ignore-step-down), or its work has not ended yet; the others look once a minute: wait longer \
+                 --ignore-step-down), or its work has not ended yet; those between that the leader cannot wake look once a minute: wait longer \
                  with --within, or end those that do not give way"
             }
             Self::HandOver(HandOverError::ForeignFormat) => {

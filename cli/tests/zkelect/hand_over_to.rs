@@ -1,13 +1,15 @@
 //! `zkelect hand-over`.
 
 use std::process::{Output, Stdio};
+use std::time::Duration;
 
 use election_tokio::Client;
-use election_tokio::election::{Election, Nomination, Role};
+use election_tokio::election::{Election, HandOver, Nomination, Role, WhenPromoted};
 use election_tokio::format::Format;
 use rustix::process::Signal;
 use serde_json::Value;
 use zk_test_kit::opcode::Opcode;
+use zk_test_kit::proxy::Directions;
 use zk_test_kit::wait::SOON;
 
 use crate::served::Served;
@@ -91,13 +93,14 @@ async fn the_third_of_three_processes_leads_once_it_was_handed_the_leadership() 
         let third = start("c", &servers);
         third.wait_for("following", 1);
 
+        // The second one hears nothing. Until it does, and makes way, the first one leads and works on.
+        to_second.black_hole(Directions::Both);
         let asks = line(&servers, &["c", "--by", "ops", "--reason", "new disks"]);
         let asking = spawned(&asks, Stdio::null());
         let client = client(&servers).await;
         wait_for_znode(&client, ELECTION, "hand-over-to-").await;
-        // It would look within a minute. Until it does, the first one leads and works on.
         assert_eq!((first.names(), third.count("elected")), (vec!["elected".to_owned()], 0));
-        to_second.cut();
+        to_second.heal_by_cutting();
         let asked = tokio::task::spawn_blocking(move || finished(asking)).await.expect("no panic");
         let leads = token(&third.wait_for("elected", 1));
         assert_is(&asked, 0, &[&format!("c (token {leads}) leads\n")]);
@@ -112,7 +115,7 @@ async fn the_third_of_three_processes_leads_once_it_was_handed_the_leadership() 
         let marks = client.get_children(ELECTION).await.expect("a list");
         assert!(marks.iter().all(|name| !name.starts_with("hand-over")), "{marks:?}");
 
-        // To one that is the next there is no wait.
+        // The next one leads as soon as the leader's work has ended.
         let back = hand_over(&servers, &["b", "--json"]);
         assert_is(&back, 0, &[]);
         assert_eq!(json(&back)["outcome"], "handed_over");
@@ -122,20 +125,37 @@ async fn the_third_of_three_processes_leads_once_it_was_handed_the_leadership() 
     }
 }
 
-/// Within a minute, if it was not told to look more often.
-#[test]
-fn a_nominee_that_looks_often_makes_way_soon() {
-    let servers = servers("hand-over-soon");
-    let folder = Folder::new("hand-over-soon");
-    let options = ["--session-timeout", "60s", "--grace", "1s", "--look-interval", "500ms"];
-    let runs = ["a", "b", "c"].map(|id| {
+/// Hands the leadership to a `zkelect run` behind another one, within less than the time from one look to the next by
+/// default.
+async fn hand_over_past_one(label: &str, when_promoted: WhenPromoted, options: &[&str]) {
+    let servers = servers(label);
+    let folder = Folder::new(label);
+    let client = client(&servers).await;
+    let election = client.election(ELECTION).when_promoted(when_promoted);
+    let mut nomination = election.nominate().expect("a nomination");
+    let leadership = nomination.elected().await.expect("it is alone");
+    let options = [&["--session-timeout", "60s"], options].concat();
+    let runs = ["a", "b"].map(|id| {
         let plan = Plan { servers: &servers, id, options: &options, script: BEATING };
         let run = Run::start(&folder, &plan);
-        run.wait_for(if id == "a" { "elected" } else { "following" }, 1);
+        run.wait_for("following", 1);
         run
     });
-    assert_is(&hand_over(&servers, &["c", "--within", "40s"]), 0, &["leads"]);
-    runs.last().expect("three").wait_for("elected", 1);
+    let to = client.election(ELECTION).candidates().await.expect("a list")[2].token;
+    let outcome = leadership.hand_over(to, Duration::from_secs(40)).await;
+    assert_eq!(outcome, Ok(HandOver::To(to)));
+    assert_eq!(token(&runs[1].wait_for("elected", 1)), to.get());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_nominee_between_is_woken_and_makes_way() {
+    hand_over_past_one("hand-over-woken", WhenPromoted::WakesNext, &[]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_nominee_between_that_looks_often_makes_way_unwoken() {
+    let options = ["--look-interval", "500ms"];
+    hand_over_past_one("hand-over-looks", WhenPromoted::Rests, &options).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -49,6 +49,10 @@ async fn a_holder_that_does_not_heed_a_request_is_removed_only_with_break() {
     assert!(said.contains(&format!("a (token {number}) is still at /lock after 200ms")), "{said}");
     assert!(said.contains("with --break"), "{said}");
     assert_eq!(first.names(), ["acquired"]);
+    // Without time it asks, and does not wait.
+    let (code, _, said) = revoke(&servers, &["--within", "0", LOCK]);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains(&format!("(token {number}) is asked to release")), "{said}");
 
     let number = number.to_string();
     let options = ["--within", "0", "--break", "--token", &number, LOCK];

@@ -54,5 +54,5 @@ impl Waking {
     }
 }
 
-/// The version of data that nobody has written since the znode was created.
+/// The version of data that a znode was created with, and no client has written since.
 pub(super) const AS_CREATED: Version = Version::new(0);

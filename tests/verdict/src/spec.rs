@@ -40,11 +40,6 @@ pub(crate) trait Kind {
     fn is_past(_op: &Op, _state: &Self::State) -> bool {
         false
     }
-
-    /// Whether that may be the last state.
-    fn may_end(_context: &Self::Context, _state: &Self::State) -> bool {
-        true
-    }
 }
 
 /// An operation in its history.
@@ -103,7 +98,7 @@ impl<K: Kind> Specification for Spec<K> {
             Part::Done(op) => K::done(op, context, object),
             Part::Unknown(_) if *is_over => Some(object.clone()),
             Part::Unknown(op) => K::unknown(op, context, object),
-            Part::Last => K::may_end(context, object).then(|| object.clone()),
+            Part::Last => Some(object.clone()),
         };
         let is_over = *is_over || matches!(part, Part::Last);
         next.map_or_else(|| (false, state.clone()), |object| (true, State { is_over, object }))

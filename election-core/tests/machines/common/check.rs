@@ -156,7 +156,7 @@ impl World {
         if client.is_idle_for_good() && own > 0 {
             return Err("a ghost is left after the end".into());
         }
-        if client.is_idle_for_good() && !client.is_silent_after_its_end() {
+        if client.is_idle_for_good() && !client.nominee.is_silent_after_its_end(client.session) {
             return Err("goes on after the end".into());
         }
         let candidate = client.nominee.candidate();

@@ -272,28 +272,6 @@ impl Client {
         Ok(())
     }
 
-    /// Whether the machine, after its end, asks for nothing and tells nothing, whatever happens.
-    pub fn is_silent_after_its_end(&self) -> bool {
-        let session = SessionId::new(self.session.get() + 1);
-        let known = Event::Connected { session: self.session };
-        let events = [
-            Event::Disconnected,
-            known,
-            Event::LeaseLapsed,
-            Event::Look,
-            Event::SessionExpired,
-            Event::Connected { session },
-        ];
-        let mut nominee = self.nominee.clone();
-        let mut is_silent = |event| {
-            let output = nominee.handle_event(event);
-            (output.command, output.notice) == (None, None)
-        };
-        let is_silent = events.into_iter().all(&mut is_silent);
-        let output = nominee.withdraw();
-        is_silent && (output.command, output.notice) == (None, None)
-    }
-
     /// Returns the requests that have had no reply yet.
     pub fn unanswered(&self) -> impl Iterator<Item = Ticket> {
         let due = self.due.iter().map(|due| due.ticket);

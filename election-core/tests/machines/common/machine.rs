@@ -6,7 +6,9 @@ use election_core::lock::{
     Lock, LockEnd, LockFailure, LockNotice, LockOptions, LockState, WhenBusy,
 };
 use election_core::name::CandidateName;
-use election_core::{Event, Hold, Incarnation, NomineeId, Output, Phase, Recipe, Ticket, Znode};
+use election_core::{
+    Event, Hold, Incarnation, NomineeId, Output, Phase, Recipe, SessionId, Ticket, Znode,
+};
 
 use super::server::Kind;
 
@@ -50,6 +52,27 @@ pub enum Machine {
 }
 
 impl Machine {
+    /// Whether the machine, after its end in this session, asks for nothing and gives no notice, whatever happens.
+    pub fn is_silent_after_its_end(&self, session: SessionId) -> bool {
+        let next = SessionId::new(session.get() + 1);
+        let events = [
+            Event::Disconnected,
+            Event::Connected { session },
+            Event::LeaseLapsed,
+            Event::Look,
+            Event::SessionExpired,
+            Event::Connected { session: next },
+        ];
+        let mut machine = self.clone();
+        let outputs = events.map(|event| {
+            let output = machine.handle_event(event);
+            (output.command, output.notice) == (None, None)
+        });
+        let output = machine.withdraw();
+        outputs.into_iter().all(|is_silent| is_silent)
+            && (output.command, output.notice) == (None, None)
+    }
+
     pub fn new(id: NomineeId, wish: Wish) -> Self {
         match wish {
             Wish::Leadership(policy) => Self::Nominee(Nominee::new(id, policy)),

@@ -2,7 +2,7 @@
 
 use election_core::election::{Cause, End, NominationError, Role};
 use election_core::format::Format;
-use election_core::{Event, Hold, Phase, Recipe as _, SessionId, Token};
+use election_core::{Hold, Phase, Recipe as _, SessionId, Token};
 
 use super::contest::{Contender, REVOKE_REQUEST, World, is_quiet};
 use super::laws::named;
@@ -151,7 +151,7 @@ impl World {
         if client.is_done() && client.in_doubt.is_empty() && own > 0 {
             return Err("a ghost is left after the end".into());
         }
-        if client.is_done() && !is_silent_after_its_end(client) {
+        if client.is_done() && !client.machine().is_silent_after_its_end(client.session) {
             return Err("goes on after the end".into());
         }
         check_heartbeat(client)?;
@@ -319,26 +319,4 @@ fn compare_role_with_notices(client: &Contender) -> Result<(), String> {
     } else {
         Err(format!("role {role:?}, {hold:?}, {phase:?}, but told {told:?}"))
     }
-}
-
-/// Whether the machine, after its end, asks for nothing and tells nothing, whatever happens.
-fn is_silent_after_its_end(client: &Contender) -> bool {
-    let session = SessionId::new(client.session.get() + 1);
-    let known = Event::Connected { session: client.session };
-    let events = [
-        Event::Disconnected,
-        known,
-        Event::LeaseLapsed,
-        Event::Look,
-        Event::SessionExpired,
-        Event::Connected { session },
-    ];
-    let mut machine = client.machine().clone();
-    let mut is_silent = |event| {
-        let output = machine.handle_event(event);
-        (output.command, output.notice) == (None, None)
-    };
-    let is_silent = events.into_iter().all(&mut is_silent);
-    let output = machine.withdraw();
-    is_silent && (output.command, output.notice) == (None, None)
 }
