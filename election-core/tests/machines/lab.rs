@@ -8,6 +8,7 @@ mod alike;
 mod budget;
 mod canonical;
 mod client;
+mod clients;
 mod either;
 mod faults;
 mod mix;
@@ -27,6 +28,7 @@ use election_core::{
 pub use alike::Placed;
 pub use budget::{Budget, NONE, spend};
 pub use client::{Actor, Client, Ghost, Late, Link, Rights, Sent, Watcher};
+pub use clients::Clients;
 pub use either::{Either, EitherNotice};
 pub use search::{explore, explore_to_a_limit, holds_against_unmerged};
 pub use server::{Access, Answer, Change, Data, Effect, Request, Server, Tree, Znode};
@@ -206,7 +208,7 @@ type Said<'a, M> = Output<'a, <<M as Model>::Machine as Recipe>::Notice>;
 pub struct Lab<M: Model> {
     pub model: M,
     pub server: Server<M::Name>,
-    pub clients: Vec<Client<M>>,
+    pub clients: Clients<M>,
     pub ghosts: Vec<Ghost<M::Name>>,
     pub budget: Budget,
     /// The rights that may be taken.
@@ -223,7 +225,7 @@ impl<M: Model> Lab<M> {
         Self {
             model,
             server: Server::new(tree),
-            clients: Vec::new(),
+            clients: Clients::none(),
             ghosts: Vec::new(),
             budget,
             rights: &[Right::Write, Right::List, Right::Delete],
@@ -390,7 +392,7 @@ impl<M: Model> Lab<M> {
         if let Some(fault) = &self.fault {
             return Err(fault.clone());
         }
-        for client in &self.clients {
+        for client in self.clients.iter() {
             for (actor, machine) in &client.machines {
                 let watches = client.watches.iter().filter(|watch| watch.actor == *actor).count();
                 let is_at_end = matches!(machine.phase(), Phase::CleaningUp | Phase::Over);

@@ -329,7 +329,7 @@ fn each_fault_befalls_a_member() {
 #[test]
 fn worlds_are_merged_by_right() {
     let budget = Budget { losses: 1, expiries: 1, deletions: 1, lies: 1, ..NONE };
-    crate::lab::holds_against_unmerged(world(&[GIVEN, GIVEN], true, 1, budget), 60_000);
+    crate::lab::holds_against_unmerged(world(&[GIVEN, GIVEN], true, 1, budget), 20_000);
 }
 
 /// The write of a member that leaves is in doubt, and then its deletion is refused: the write may have changed the

@@ -218,7 +218,7 @@ impl Model for Double {
 
     fn check(lab: &Lab<Self>) -> Result<(), String> {
         let tip = lab.tip();
-        for client in &lab.clients {
+        for client in lab.clients.iter() {
             let is_settled = client.is_idle()
                 && client.in_doubt.is_empty()
                 && client.applied.commits == lab.server.end();

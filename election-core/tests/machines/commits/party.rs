@@ -194,7 +194,7 @@ impl Model for Laws {
     }
 
     fn check_rest(lab: &Lab<Self>) -> Result<(), String> {
-        for client in &lab.clients {
+        for client in lab.clients.iter() {
             let i = client.index;
             if client.notes != Course::Done || !client.is_over() {
                 return Err(format!("{i}: is forgotten at {:?}", client.notes));

@@ -338,5 +338,5 @@ fn what_an_earlier_session_begins_may_stay() {
 #[test]
 fn worlds_are_merged_by_right() {
     let budget = Budget { losses: 1, expiries: 1, halves: 1, throttles: 1, ..NONE };
-    crate::lab::holds_against_unmerged(told(1, (1, budget)), 60_000);
+    crate::lab::holds_against_unmerged(told(1, (1, budget)), 20_000);
 }

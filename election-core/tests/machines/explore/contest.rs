@@ -67,7 +67,7 @@ pub enum Sight {
     Own(Name),
 }
 
-#[derive(Clone, Debug, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Notes {
     pub told: Told,
     /// The own znode, as read on this connection.
@@ -316,14 +316,14 @@ impl Model for Contest {
 
     fn taken(lab: &mut World) {
         let was_ended = lab.model.course != Course::Open;
-        for client in &mut lab.clients {
-            client.notes.shown_request = None;
-            if client.is_done() {
-                let end = client.end().filter(|_| was_ended);
-                let guarded = client.notes.guarded;
-                client.notes = Notes { told: Told::Ended, guarded, end, ..Notes::NONE };
-            }
-        }
+        let is_shown = |client: &Contender| client.notes.shown_request.is_some();
+        lab.clients.change(is_shown, |client| client.notes.shown_request = None);
+        let last = |client: &Contender| {
+            let end = client.end().filter(|_| was_ended);
+            Notes { told: Told::Ended, guarded: client.notes.guarded, end, ..Notes::NONE }
+        };
+        let has_more = |client: &Contender| client.is_done() && client.notes != last(client);
+        lab.clients.change(has_more, |client| client.notes = last(client));
         laws::forget(lab);
     }
 

@@ -263,9 +263,8 @@ pub fn forget(lab: &mut World) {
             .all(|change| !matches!(change, Change::Delete(name, _) if !tip.contains_key(name))),
         _ => true,
     };
-    for client in &mut lab.clients {
-        client.in_doubt.retain(may_be_done);
-    }
+    let has_more = |client: &Contender| !client.in_doubt.iter().all(may_be_done);
+    lab.clients.change(has_more, |client| client.in_doubt.retain(may_be_done));
 }
 
 /// Returns the name of a znode that a nominee follows.

@@ -1,5 +1,7 @@
 //! How worlds begin.
 
+use std::rc::Rc;
+
 use election_core::election::Policy;
 use election_core::format::Format;
 use election_core::lock::LockOptions;
@@ -132,23 +134,22 @@ impl World {
         let znode = Znode { owner, ..Znode::new(50, 0) };
         let is_foreign = |wish: &Wish| wish.kind().format() != name.kind.format();
         self.model.kinds.mixes_formats |= self.clients.iter().any(|it| is_foreign(&it.role));
-        self.server.base.insert(Name::Candidate(name), znode);
-        self.server.tip.insert(Name::Candidate(name), znode);
+        Rc::make_mut(&mut self.server.base).insert(Name::Candidate(name), znode);
+        self.server.tip_mut().insert(Name::Candidate(name), znode);
         self.server.next.insert(Name::Node, 1);
         self
     }
 
     /// Lets no client read the candidates that stand.
     pub fn barred(mut self) -> Self {
-        let trees = [&mut self.server.base, &mut self.server.tip];
+        let trees = [&mut self.server.base, &mut self.server.tip].map(Rc::make_mut);
         let candidates = trees.into_iter().flatten().filter(|(name, _)| **name != Name::Node);
         candidates.for_each(|(_, znode)| znode.access = Access::Barred);
         self
     }
 
     pub fn without_election_node(mut self) -> Self {
-        self.server.base.clear();
-        self.server.tip.clear();
+        (self.server.base, self.server.tip) = (Rc::default(), Rc::default());
         self
     }
 

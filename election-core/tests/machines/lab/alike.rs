@@ -5,10 +5,10 @@ use core::hash::{Hash as _, Hasher as _};
 
 use election_core::{SessionId, Ticket};
 
-use super::canonical::{Canon, Words};
+use super::canonical::{Canon, Words, parts};
 use super::client::{Client, Late};
 use super::mix::Mix;
-use super::reading::Word;
+use super::reading::{Tape, Word};
 use super::server::Effect;
 use super::{Lab, Model};
 
@@ -76,7 +76,7 @@ impl<M: Model> Canon<M> {
         self.text(&lab.model, &mut world);
         world.plain(&lab.fault);
         let clients: Vec<Words<M::Name>> =
-            lab.clients.iter().map(|client| self.own(lab, client)).collect();
+            (0..lab.clients.len()).map(|i| self.own(lab, i)).collect();
         let all = clients.iter().flat_map(|words| &words.0);
         let ranks = Ranks::of::<M>(world.0.iter().chain(all));
         let mut mix = Mix(0);
@@ -99,7 +99,8 @@ impl<M: Model> Canon<M> {
     }
 
     /// Writes down a client, and what in the world is its own.
-    fn own(&mut self, lab: &Lab<M>, client: &Client<M>) -> Words<M::Name> {
+    fn own(&mut self, lab: &Lab<M>, i: usize) -> Words<M::Name> {
+        let client = &lab.clients[i];
         let mut words: Words<M::Name> = Words(Vec::with_capacity(128));
         let made = lab.server.log.iter().flatten().filter_map(|effect| match effect {
             Effect::Put(name, znode) => Some((name, znode)),
@@ -115,6 +116,12 @@ impl<M: Model> Canon<M> {
             words.session(ghost.session);
             ghost.writes.iter().for_each(|request| words.request(request));
         }
+        words.0.extend_from_slice(lab.clients.words(i, |client| self.client_alike(client)));
+        words
+    }
+
+    fn client_alike(&mut self, client: &Client<M>) -> Tape<M::Name> {
+        let mut words: Words<M::Name> = Words(Vec::with_capacity(128));
         words.number(client.in_doubt.len());
         client.in_doubt.iter().for_each(|request| words.request(request));
         self.text(&client.notes, &mut words);
@@ -122,7 +129,7 @@ impl<M: Model> Canon<M> {
         if !client.is_done() {
             self.connection(client, &mut words);
         }
-        words
+        words.0.into()
     }
 
     fn connection(&mut self, client: &Client<M>, words: &mut Words<M::Name>) {
@@ -225,12 +232,10 @@ pub(super) const INCARNATION: u32 = 41;
 
 /// Returns a ticket as one number, in the order in which they were given; a cleanup is the last.
 fn whole(ticket: Ticket) -> u64 {
-    let text = ticket.to_string();
-    let Some((incarnation, step)) = text.split_once('.') else { return u64::MAX };
-    let is_of_second = u64::from(step.ends_with('\''));
-    let number = |text: &str| text.parse::<u64>().expect("a number");
-    let step = 2 * number(step.trim_end_matches('\'')) + is_of_second;
-    (number(incarnation) << INCARNATION) | step
+    match parts(ticket) {
+        Some((incarnation, step)) => (incarnation << INCARNATION) | step,
+        None => u64::MAX,
+    }
 }
 
 impl<N: Copy + Ord + core::hash::Hash> Words<N> {

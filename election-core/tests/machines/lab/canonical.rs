@@ -8,7 +8,7 @@ use core::fmt::Debug;
 use core::hash::{BuildHasherDefault, Hash, Hasher};
 use std::collections::HashMap;
 
-use election_core::{SessionId, Stat, Ticket};
+use election_core::{Incarnation, SessionId, Stat, Ticket};
 
 use super::client::{Client, Late, Rights};
 use super::mix::{AsItIs, Mix, hash};
@@ -33,7 +33,7 @@ impl<M: Model> Canon<M> {
             orders.retain(|order| {
                 order
                     .iter()
-                    .zip(&lab.clients)
+                    .zip(lab.clients.iter())
                     .all(|(to, client)| lab.clients[usize::from(*to)].role == client.role)
             });
         }
@@ -74,7 +74,12 @@ impl<M: Model> Canon<M> {
         words.plain(&lab.fault);
         for at in 0..to.len() {
             let from = to.iter().position(|to| usize::from(*to) == at).expect("a permutation");
-            self.client(&lab.clients[from], &mut words);
+            let of_client = lab.clients.words(from, |client| {
+                let mut words: Words<M::Name> = Words(Vec::with_capacity(128));
+                self.client(client, &mut words);
+                words.0.into()
+            });
+            words.0.extend_from_slice(of_client);
         }
         words.finish::<M>(to)
     }
@@ -185,12 +190,13 @@ impl<N: Copy + Ord + Hash> Words<N> {
     }
 
     pub(super) fn ticket(&mut self, ticket: Ticket) {
-        let text = ticket.to_string();
-        let Some((incarnation, step)) = text.split_once('.') else { return self.plain(&text) };
-        let is_of_second = step.ends_with('\'');
-        self.plain(&(incarnation, is_of_second));
-        let step: u64 = step.trim_end_matches('\'').parse().expect("a number");
-        self.0.push(Word::Ticket(2 * step + u64::from(is_of_second)));
+        match parts(ticket) {
+            Some((incarnation, step)) => {
+                self.plain(&(incarnation, step % 2));
+                self.0.push(Word::Ticket(step));
+            }
+            None => self.plain(&u64::MAX),
+        }
     }
 
     pub(super) fn tree<M: Model<Name = N>>(&mut self, tree: &Tree<N>, to: &[u8]) {
@@ -355,6 +361,59 @@ impl<N: Copy + Ord + Hash> Words<N> {
         }
         mix.finish()
     }
+}
+
+/// Returns the incarnation and the step of a ticket, in the order in which they were given: twice the step, and one
+/// more if it is of a recipe's second machine. A cleanup has none.
+///
+/// The fields are private, and the text is slow: this is asked for each ticket of each world. So it takes what the
+/// ticket's hash is made of; `tickets_are_read_as_they_are_written` holds it to the text.
+pub(super) fn parts(ticket: Ticket) -> Option<(u64, u64)> {
+    let mut fields = Fields::default();
+    ticket.hash(&mut fields);
+    match fields {
+        Fields { count: 4, of: [_, part, incarnation, step] } => {
+            Some((incarnation, 2 * step + part))
+        }
+        _ => None,
+    }
+}
+
+/// Keeps the numbers that are hashed.
+#[derive(Default)]
+struct Fields {
+    count: usize,
+    of: [u64; 4],
+}
+
+impl Hasher for Fields {
+    fn write(&mut self, _: &[u8]) {
+        panic!("a ticket is made of numbers");
+    }
+
+    fn write_isize(&mut self, number: isize) {
+        self.write_u64(u64::try_from(number).expect("a variant"));
+    }
+
+    fn write_u32(&mut self, number: u32) {
+        self.write_u64(number.into());
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        self.of[self.count] = number;
+        self.count += 1;
+    }
+
+    fn finish(&self) -> u64 {
+        unreachable!("it is no hash")
+    }
+}
+
+#[test]
+fn tickets_are_read_as_they_are_written() {
+    let first = Ticket::request(Incarnation::FIRST.next(), 7);
+    assert_eq!((first.to_string().as_str(), parts(first)), ("1.7", Some((1, 14))));
+    assert_eq!(parts(Ticket::CLEANUP), None);
 }
 
 fn renamed<M: Model>(name: M::Name, to: &[u8]) -> M::Name {

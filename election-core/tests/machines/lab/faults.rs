@@ -3,7 +3,7 @@
 use election_core::{Change as Fired, Event, Failure, SessionId};
 
 use super::budget::spend;
-use super::client::{Ghost, Late, Link, Rights, Watcher};
+use super::client::{Client, Ghost, Late, Link, Rights, Watcher};
 use super::server::{Answer, Change, Effect, Request};
 use super::{Lab, Model, Step};
 
@@ -50,9 +50,8 @@ impl<M: Model> Lab<M> {
                 spend(&mut budget.stragglers);
                 let is_last = budget.stragglers == 0;
                 let late = self.clients[i].late.remove(k);
-                for client in self.clients.iter_mut().filter(|_| is_last) {
-                    client.late.clear();
-                }
+                let hears_late = |client: &Client<M>| is_last && !client.late.is_empty();
+                self.clients.change(hears_late, |client| client.late.clear());
                 match late {
                     Late::Answer(actor, ticket, answer) => {
                         self.deliver(i, actor, ticket, &answer);

@@ -1,13 +1,14 @@
 //! Searches every state of a world, breadth first, then checks that the calm steps lead to rest; reports a fault with
 //! a shortest way to it.
 
-use core::hash::BuildHasherDefault;
-use std::collections::{HashMap, VecDeque};
+use core::fmt;
+use core::hash::{BuildHasherDefault, Hasher as _};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::io::Write as _;
 use std::time::Instant;
 
 use super::canonical::Canon;
-use super::mix::AsItIs;
+use super::mix::{AsItIs, Mix};
 use super::{Lab, Model, Step};
 
 /// More states than these are a machine that never comes to rest.
@@ -85,7 +86,7 @@ fn search<M: Model>(name: &str, start: Lab<M>) -> Result<usize, String> {
 pub fn holds_against_unmerged<M: Model>(start: Lab<M>, limit: usize) {
     let mut canon = Canon::new(&start);
     let mut ways: HashMap<u64, Vec<(u64, bool)>> = HashMap::new();
-    let mut seen = std::collections::HashSet::from([format!("{start:?}")]);
+    let mut seen = HashSet::from([as_it_is(&start)]);
     let mut queue = VecDeque::from([start]);
     let mut merged = 0;
     while let Some(world) = queue.pop_front() {
@@ -94,7 +95,7 @@ pub fn holds_against_unmerged<M: Model>(start: Lab<M>, limit: usize) {
             let mut next = world.clone();
             next.take(step);
             to.push((canon.fingerprint(&next), is_calm));
-            if seen.len() < limit && seen.insert(format!("{next:?}")) {
+            if seen.len() < limit && seen.insert(as_it_is(&next)) {
                 queue.push_back(next);
             }
         }
@@ -110,6 +111,20 @@ pub fn holds_against_unmerged<M: Model>(start: Lab<M>, limit: usize) {
     }
     let summary = format!("held against: {} worlds, {merged} merged\n", seen.len());
     std::io::stderr().write_all(summary.as_bytes()).expect("standard error");
+}
+
+/// Returns one number for a world by all that is in it.
+fn as_it_is<M: Model>(lab: &Lab<M>) -> u64 {
+    struct Text(Mix);
+    impl fmt::Write for Text {
+        fn write_str(&mut self, text: &str) -> fmt::Result {
+            self.0.write(text.as_bytes());
+            Ok(())
+        }
+    }
+    let mut text = Text(Mix(0));
+    fmt::write(&mut text, format_args!("{lab:?}")).expect("nothing refuses it");
+    text.0.finish()
 }
 
 /// Returns a state on a circle of calm steps. They lead to rest if they lead nowhere twice: then each state can be

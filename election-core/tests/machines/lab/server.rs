@@ -4,6 +4,7 @@
 //! apply a transaction part by part, and may answer a read meanwhile.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use election_core::{
     Arrivals, Change as Event, CreateMode, ExpectedVersion, Failure, NewZnode, Op, Part, SessionId,
@@ -190,10 +191,10 @@ impl Position {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Server<N: Ord> {
     /// What each server has applied.
-    pub base: Tree<N>,
+    pub base: Rc<Tree<N>>,
     /// The later commits, oldest first.
     pub log: Vec<Vec<Effect<N>>>,
-    pub tip: Tree<N>,
+    pub tip: Rc<Tree<N>>,
     pub zxid: i64,
     /// The number of the next sequential child of each znode.
     pub next: BTreeMap<N, u32>,
@@ -203,14 +204,19 @@ pub struct Server<N: Ord> {
 
 impl<N: Copy + Ord> Server<N> {
     pub fn new(base: Tree<N>) -> Self {
+        let base = Rc::new(base);
         Self {
-            tip: base.clone(),
+            tip: Rc::clone(&base),
             base,
             log: Vec::new(),
             zxid: 100,
             next: BTreeMap::new(),
             arrivals: 0,
         }
+    }
+
+    pub fn tip_mut(&mut self) -> &mut Tree<N> {
+        Rc::make_mut(&mut self.tip)
     }
 
     pub const fn end(&self) -> usize {
@@ -221,12 +227,12 @@ impl<N: Copy + Ord> Server<N> {
         Position::after(self.end())
     }
 
-    pub fn at(&self, position: Position) -> Tree<N> {
+    pub fn at(&self, position: Position) -> Rc<Tree<N>> {
         if position == Position::after(self.end()) {
-            return self.tip.clone();
+            return Rc::clone(&self.tip);
         }
-        let mut tree = self.base.clone();
-        self.until(position).for_each(|effect| effect.apply(&mut tree));
+        let mut tree = Rc::clone(&self.base);
+        self.until(position).for_each(|effect| effect.apply(Rc::make_mut(&mut tree)));
         tree
     }
 
@@ -302,7 +308,7 @@ impl<N: Copy + Ord> Server<N> {
         &mut self,
         changes: &[Change<N>],
     ) -> Result<Vec<Done<N>>, (usize, i32)> {
-        let (mut tree, mut effects, mut done) = (self.tip.clone(), Vec::new(), Vec::new());
+        let (mut tree, mut effects, mut done) = (Rc::clone(&self.tip), Vec::new(), Vec::new());
         let token = Token::new(self.zxid + 1);
         let mut next = self.next.clone();
         for (part, change) in changes.iter().enumerate() {
@@ -326,7 +332,7 @@ impl<N: Copy + Ord> Server<N> {
                 Some(Effect::Gone(_) | Effect::Barred(_)) => Done::Deleted,
             });
             if let Some(effect) = &effect {
-                effect.apply(&mut tree);
+                effect.apply(Rc::make_mut(&mut tree));
             }
             effects.extend(effect);
         }
@@ -339,7 +345,7 @@ impl<N: Copy + Ord> Server<N> {
         if !effects.is_empty() {
             self.zxid += 1;
             for effect in &effects {
-                effect.apply(&mut self.tip);
+                effect.apply(Rc::make_mut(&mut self.tip));
             }
             self.log.push(effects);
         }
@@ -349,7 +355,7 @@ impl<N: Copy + Ord> Server<N> {
     pub fn fold<M: Model<Name = N>>(&mut self, applied: usize) {
         self.arrivals += arrivals::<M>(self.log[..applied].iter().flatten());
         for effect in self.log.drain(..applied).flatten() {
-            effect.apply(&mut self.base);
+            effect.apply(Rc::make_mut(&mut self.base));
         }
     }
 }

@@ -173,7 +173,7 @@ impl<M: Model> Lab<M> {
     }
 
     fn operator(&self, steps: &mut Vec<(Step<M>, bool)>) {
-        for (name, znode) in &self.server.tip {
+        for (name, znode) in self.tip() {
             if !M::is_operators(self, *name) {
                 continue;
             }

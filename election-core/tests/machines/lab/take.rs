@@ -6,7 +6,7 @@ use election_core::{
 };
 
 use super::budget::spend;
-use super::client::{Actor, Due, Late, Link, Rights, Sent, Watcher};
+use super::client::{Actor, Client, Due, Late, Link, Rights, Sent, Watcher};
 use super::server::{Answer, Done, Effect, Position, Request, Znode};
 use super::{Commit, Lab, Model, Step};
 
@@ -332,17 +332,22 @@ impl<M: Model> Lab<M> {
             }
         }
         let end = self.server.end();
-        for client in self.clients.iter_mut().filter(|client| client.has_no_server()) {
-            (client.applied, client.seen, client.closed_after) = (Position::after(end), end, None);
+        let at_end = (Position::after(end), end, None);
+        let is_behind = |client: &Client<M>| {
+            let has_watches = client.is_done() && !client.watches.is_empty();
+            let at = (client.applied, client.seen, client.closed_after);
+            client.has_no_server() && (at != at_end || has_watches)
+        };
+        self.clients.change(is_behind, |client| {
+            (client.applied, client.seen, client.closed_after) = at_end;
             if client.is_done() {
                 client.watches.clear();
             }
-        }
+        });
+        // No server is farther behind.
         let oldest = end.saturating_sub(self.max_lag);
-        for client in self.clients.iter_mut().filter(|_| M::APPLIES_WHAT_MATTERS) {
-            // No server is farther behind.
-            client.seen = client.seen.max(oldest);
-        }
+        let is_older = |client: &Client<M>| M::APPLIES_WHAT_MATTERS && client.seen < oldest;
+        self.clients.change(is_older, |client| client.seen = oldest);
         let live = self.clients.iter().filter(|client| client.link != Link::Dead);
         let least = live.map(|client| client.seen.min(client.applied.commits)).min();
         let mut least = least.unwrap_or(self.server.end());
@@ -350,16 +355,19 @@ impl<M: Model> Lab<M> {
             least = least.min(self.server.end().saturating_sub(self.max_lag));
         }
         self.server.fold::<M>(least);
-        for client in &mut self.clients {
-            client.applied.commits = client.applied.commits.saturating_sub(least);
-            client.seen = client.seen.saturating_sub(least);
-            if let Some(due) = &mut client.due {
-                due.position -= least;
-            }
-            if let Some(after) = &mut client.closed_after {
-                *after -= least;
-            }
-        }
+        self.clients.change(
+            |_| least > 0,
+            |client| {
+                client.applied.commits = client.applied.commits.saturating_sub(least);
+                client.seen = client.seen.saturating_sub(least);
+                if let Some(due) = &mut client.due {
+                    due.position -= least;
+                }
+                if let Some(after) = &mut client.closed_after {
+                    *after -= least;
+                }
+            },
+        );
     }
 }
 

@@ -98,5 +98,5 @@ fn long_each_fault_befalls_a_lock_delay() {
 #[test]
 fn worlds_are_merged_by_right() {
     let budget = Budget { losses: 1, expiries: 1, throttles: 1, ..NONE };
-    holds_against_unmerged(world(2, withdrawals(1), budget).lagging(2), 60_000);
+    holds_against_unmerged(world(2, withdrawals(1), budget).lagging(2), 20_000);
 }

@@ -24,7 +24,7 @@ fn permit(lab: &Lab<Contending>) -> (Name, Znode) {
 fn with_another(mut lab: Lab<Contending>, owner: Option<SessionId>) -> Lab<Contending> {
     let (_, znode) = permit(&lab);
     let another = Name::Contender(Home::Leases, Some(9), 7, 0);
-    lab.server.tip.insert(another, Znode { owner, ..znode });
+    lab.server.tip_mut().insert(another, Znode { owner, ..znode });
     lab
 }
 
@@ -38,7 +38,7 @@ fn no_more_hold_than_there_are_permits() {
 #[test]
 fn a_foreign_child_takes_a_permit() {
     let mut lab = settled(2, 2, NONE);
-    lab.server.tip.insert(Name::Foreign, Znode::new(9, 0));
+    lab.server.tip_mut().insert(Name::Foreign, Znode::new(9, 0));
     assert_eq!(broken(&lab), "2 hold beside 1 foreign ones, of 2");
 }
 
@@ -46,9 +46,9 @@ fn a_foreign_child_takes_a_permit() {
 fn a_holder_has_its_znode() {
     let mut lab = settled(1, 1, NONE);
     let (name, znode) = permit(&lab);
-    lab.server.tip.insert(name, Znode { token: Token::new(7), ..znode });
+    lab.server.tip_mut().insert(name, Znode { token: Token::new(7), ..znode });
     assert_eq!(broken(&lab), "0: holds by a znode that is gone");
-    lab.server.tip.remove(&name);
+    lab.server.tip_mut().remove(&name);
     assert_eq!(broken(&lab), "0: holds by a znode that is gone");
     // Of an eviction the holder is to hear, sooner or later.
     lab.clients[0].notes.evicted.insert(name);
@@ -71,7 +71,7 @@ fn nothing_is_left_after_the_end() {
         lab.take(step);
     }
     lab.check().and_then(|()| Contending::check_rest(&lab)).expect("it has ended");
-    lab.server.tip.insert(name, znode);
+    lab.server.tip_mut().insert(name, znode);
     assert!(broken(&lab).ends_with("is left after the end"), "{}", broken(&lab));
 }
 

@@ -98,7 +98,7 @@ pub fn check(lab: &Lab<Contending>) -> Result<(), String> {
     if valid > 0 && valid + foreign > permits {
         return Err(format!("{valid} hold beside {foreign} foreign ones, of {permits}"));
     }
-    for client in &lab.clients {
+    for client in lab.clients.iter() {
         check_client(lab, client).map_err(|fault| format!("{}: {fault}", client.index))?;
     }
     Ok(())

@@ -183,5 +183,5 @@ fn an_entry_of_an_earlier_session_may_outlast_a_round() {
 #[test]
 fn worlds_are_merged_by_right() {
     let budget = Budget { losses: 1, halves: 1, lies: 1, ..NONE };
-    holds_against_unmerged(two(budget), 60_000);
+    holds_against_unmerged(two(budget), 20_000);
 }
