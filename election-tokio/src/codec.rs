@@ -41,7 +41,7 @@ pub(crate) struct FrameCodec {
     part: Part,
 }
 
-/// Whether a part of a frame has arrived since the driver asked last.
+/// The parts of a frame that have arrived since the driver asked last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
     None,
