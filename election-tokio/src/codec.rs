@@ -38,18 +38,36 @@ pub(crate) struct FrameCodec {
     max_frame: usize,
     splitter: FrameSplitter,
     room: ReadRoom,
+    part: Part,
+}
+
+/// The parts of a frame that have arrived since the driver asked last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    None,
+    Some,
 }
 
 impl FrameCodec {
     /// Makes a codec that accepts payloads of up to `max_frame` bytes.
     pub(crate) fn new(max_frame: usize) -> Self {
-        Self { max_frame, splitter: FrameSplitter::default(), room: ReadRoom::new() }
+        Self {
+            max_frame,
+            splitter: FrameSplitter::default(),
+            room: ReadRoom::new(),
+            part: Part::None,
+        }
     }
 
     /// Makes room in the buffer before a read.
     pub(crate) fn make_room(framing: &mut Framing) {
         let room = framing.codec().room;
         room.make(framing.read_buffer_mut());
+    }
+
+    /// Returns whether a part of a frame has arrived since the last call.
+    pub(crate) fn take_part(framing: &mut Framing) -> bool {
+        core::mem::replace(&mut framing.codec_mut().part, Part::None) == Part::Some
     }
 
     /// Returns whether the connection's buffers are larger than an idle client needs.
@@ -73,9 +91,13 @@ impl Decoder for FrameCodec {
     type Error = io::Error;
 
     fn decode(&mut self, buffer: &mut BytesMut) -> io::Result<Option<Frames>> {
+        let has_bytes = !buffer.is_empty();
         let next = self.splitter.next(buffer, self.max_frame);
         let next = next.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
         if next.is_none() {
+            if has_bytes {
+                self.part = Part::Some;
+            }
             self.room.was_read_into(buffer);
         }
         Ok(next)

@@ -139,6 +139,7 @@ impl Driver {
             Arrived::Transport(Err(error)) => self.link_failed(Some(error)),
             Arrived::Frames(end) => {
                 // The transport wakes the driver for more, unless it was not polled to the end.
+                self.note_part();
                 let progress =
                     if count(&self.frames) < BATCH { Progress::None } else { Progress::Some };
                 if !self.frames.is_empty() {
@@ -155,6 +156,16 @@ impl Driver {
                     Poll::Ready(error) => self.link_failed(error),
                 }
             }
+        }
+    }
+
+    /// Reports that a part of a frame has come in, and nothing else.
+    fn note_part(&mut self) {
+        if let Link::Up(framing) = &mut self.link
+            && FrameCodec::take_part(framing)
+            && self.frames.is_empty()
+        {
+            self.drive(|hub, now| hub.host.handle_progress(now));
         }
     }
 
@@ -196,10 +207,10 @@ impl Driver {
         if inputs.take() {
             return Progress::Some;
         }
-        let Self { shared, link: Link::Up(framing), now, .. } = self else {
+        let Self { shared, link: Link::Up(framing), now, alarm, .. } = self else {
             return Progress::Some;
         };
-        match requests::send(shared, framing, *now, inputs) {
+        match requests::send(shared, framing, *now, alarm, inputs) {
             Sending::NotAlone => Progress::Some,
             Sending::Done { sent, is_large, flushed } => {
                 self.was_sent(&mut Context::from_waker(inputs.waker()), sent, is_large);

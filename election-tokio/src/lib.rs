@@ -194,7 +194,8 @@ pub mod queue {
 pub mod session {
     pub use election_session::{IfGone, OnExpiry};
     pub use zk_session::{
-        Backoff, Expiry, Limits, ReadOnlyServers, SessionEnd, SessionTicket, WhileDisconnected,
+        Backoff, Expiry, Limits, ReadOnlyServers, SessionEnd, SessionTicket, SilentServers,
+        WhileDisconnected,
     };
 
     pub use crate::client::NoSession;

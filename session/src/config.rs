@@ -23,6 +23,8 @@ pub struct Config {
     pub while_disconnected: WhileDisconnected,
     /// The policy for a server that is cut off from its ensemble.
     pub read_only_servers: ReadOnlyServers,
+    /// The policy for a server that is silent while something is in flight.
+    pub silent_servers: SilentServers,
     /// Bounds on memory and frames.
     pub limits: Limits,
     /// The beginning of each connection: with a SASL exchange, or without.
@@ -45,6 +47,7 @@ impl Config {
             backoff: Backoff::default(),
             while_disconnected: WhileDisconnected::default(),
             read_only_servers: ReadOnlyServers::default(),
+            silent_servers: SilentServers::default(),
             limits: Limits::default(),
             sasl: Sasl::default(),
             grade: LeaseGrade::default(),
@@ -82,6 +85,26 @@ pub enum ReadOnlyServers {
     /// one. No other server knows a session that such a server has made, so the next connection
     /// brings another session. Watches are kept.
     Accept,
+}
+
+/// The policy for a server from which nothing comes while something is in flight, if the session knows another one.
+///
+/// A server that is frozen and one that pauses, to collect garbage or for its disk, look the same until the
+/// second goes on.
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum SilentServers {
+    /// The session leaves it after a 15th of the session timeout, 250 ms at least, or after twice the longest wait of
+    /// the last minute if that is more. Requests in flight fail with
+    /// [`Failure::ConnectionLoss`](crate::Failure::ConnectionLoss). A departure counts as a wait: it doubles the bound
+    /// for a minute. A request or a reply that is long on its way, byte by byte, is no silence.
+    #[default]
+    Leave,
+    /// The session leaves it after two thirds of the session timeout, as it leaves the only server that it knows. By
+    /// then a lease may have lapsed.
+    Endure,
 }
 
 /// Bounds on memory, independent of the peer and the callers.

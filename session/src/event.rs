@@ -237,6 +237,10 @@ pub enum ConnectionEnd {
     /// Nothing was received for two thirds of the session timeout.
     #[error("silent for two thirds of the session timeout")]
     Silent,
+    /// Nothing was received for this time while something was in flight, and another server is known: see
+    /// [`SilentServers::Leave`](crate::SilentServers::Leave).
+    #[error("silent for {} ms while something was in flight", .0.as_millis())]
+    Overdue(Duration),
     /// The server refused to make a new session.
     #[error("the server refused to make a session")]
     Refused,

@@ -27,6 +27,7 @@ mod serde_forms;
 mod server_limit;
 mod servers;
 mod session;
+mod silence;
 mod ticket;
 mod time;
 mod unanswered;
@@ -36,7 +37,7 @@ pub use bytes;
 pub use zk_jute;
 
 pub use backoff::Backoff;
-pub use config::{Config, Limits, ReadOnlyServers, WhileDisconnected};
+pub use config::{Config, Limits, ReadOnlyServers, SilentServers, WhileDisconnected};
 pub use connect_string::{ConnectString, ConnectStringError, DEFAULT_PORT, ServerAddress};
 pub use event::{
     Completion, ConnectionEnd, Event, Expiry, Failure, ProtocolError, SessionEnd, SubmitError,

@@ -61,6 +61,8 @@ pub(crate) struct Requests<R> {
     queued_frames: BytesMut,
     /// Mostly there are none, and a session at rest is to be small.
     unknown: Option<Box<Unknown>>,
+    /// The last request that takes long to send, until it is answered.
+    long: Option<Xid>,
 }
 
 /// The operations that servers do not know.
@@ -82,6 +84,7 @@ impl<R> Requests<R> {
             queued: VecDeque::new(),
             queued_frames: BytesMut::new(),
             unknown: None,
+            long: None,
         }
     }
 
@@ -110,7 +113,11 @@ impl<R> Requests<R> {
                 let before = frame.len();
                 put_request(frame, limit, pending.xid, request)
                     .map_err(|error| suspected(error, self.limits.max_frame))?;
-                self.server_limit.sent(pending.xid, frame.len() - before - FRAME_HEAD_LEN);
+                let length = frame.len() - before;
+                if length > LONG_FRAME || frame.len() > LONG_QUEUE {
+                    self.long = Some(pending.xid);
+                }
+                self.server_limit.sent(pending.xid, length - FRAME_HEAD_LEN);
             }
         }
         self.last_xid = pending.xid;
@@ -141,6 +148,9 @@ impl<R> Requests<R> {
     /// Sends the requests that waited for a connection.
     pub(crate) fn release(&mut self) {
         let frames = core::mem::take(&mut self.queued_frames);
+        if frames.len() > LONG_FRAME {
+            self.long = self.queued.back().map(|last| last.xid);
+        }
         self.outbox.ordinary().unsplit(frames);
         self.in_flight.append(&mut self.queued);
     }
@@ -181,7 +191,7 @@ impl<R> Requests<R> {
         }
         match self.in_flight.pop_front() {
             Some(Pending { opcode, sent_at, purpose: Purpose::Caller(tag), .. }) => {
-                self.note_answer(opcode);
+                self.note_answer(got, opcode);
                 Some((tag, opcode, sent_at))
             }
             _ => None,
@@ -194,7 +204,7 @@ impl<R> Requests<R> {
         let unexpected = ProtocolError::UnexpectedReply { expected, got };
         if expected == Some(got) {
             let answered = self.in_flight.pop_front().ok_or(unexpected)?;
-            self.note_answer(answered.opcode);
+            self.note_answer(got, answered.opcode);
             Ok(answered)
         } else {
             Err(unexpected)
@@ -221,6 +231,7 @@ impl<R> Requests<R> {
     /// Takes out the requests of an attempt to make a connection.
     pub(crate) fn give_up_attempt(&mut self) -> VecDeque<Pending<R>> {
         self.outbox.clear();
+        self.long = None;
         core::mem::take(&mut self.in_flight)
     }
 
@@ -243,7 +254,17 @@ impl<R> Requests<R> {
         })
     }
 
-    fn note_answer(&mut self, opcode: OpCode) {
+    /// Returns whether a request is on its way that takes long to send: its server is no more silent than it has to
+    /// be.
+    pub(crate) const fn are_long_on_the_way(&self) -> bool {
+        self.long.is_some()
+    }
+
+    #[inline]
+    fn note_answer(&mut self, xid: Xid, opcode: OpCode) {
+        if self.long == Some(xid) {
+            self.long = None;
+        }
         if let Some(unknown) = &mut self.unknown {
             unknown.unanswered.answered(opcode);
         }
@@ -297,6 +318,13 @@ impl<R> Requests<R> {
         Pending { xid: self.last_xid.next(), opcode: Q::OPCODE, sent_at: now, purpose }
     }
 }
+
+/// A frame that is longer takes long to send over a slow link.
+const LONG_FRAME: usize = 32 * 1024;
+
+/// More bytes that wait for the transport take long, too, whatever they belong to. Requests without data are fewer
+/// bytes, as many as may be in flight by default.
+const LONG_QUEUE: usize = 256 * 1024;
 
 /// The length of the head of a frame, which does not count.
 const FRAME_HEAD_LEN: usize = 4;

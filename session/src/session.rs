@@ -16,6 +16,7 @@ use crate::lease::Lease;
 use crate::requests::Requests;
 use crate::sasl::SaslChallenge;
 use crate::servers::{ServerIndex, Servers};
+use crate::silence::Waits;
 use crate::time::Instant;
 use crate::watches::Watches;
 use state::{Authenticating, Authentication, Closing, Granted, Identity, Live, State, Upkeep};
@@ -26,6 +27,7 @@ mod handover;
 mod heartbeat;
 mod sasl;
 mod searching;
+mod silence;
 mod state;
 mod submission;
 
@@ -42,6 +44,7 @@ pub struct Session<R, W> {
     servers: Servers,
     /// Attempts to connect since a server last answered in a session that it had accepted.
     attempts: u32,
+    waits: Waits,
     began: Instant,
     state: State,
     identity: Identity,
@@ -79,6 +82,7 @@ impl<R, W: Clone> Session<R, W> {
     pub fn replacing(expired: &Self, config: Config, seed: u64, now: Instant) -> Self {
         let mut session = Self::new(config, seed, now);
         session.attempts = expired.attempts_among(session.servers.count());
+        session.waits = expired.waits;
         session.requests.inherit(&expired.requests);
         if now.saturating_since(expired.began) < session.config.backoff.cap {
             let until = now + session.next_delay();
@@ -93,6 +97,7 @@ impl<R, W: Clone> Session<R, W> {
             servers: Servers::new(config.servers, &mut rng),
             rng,
             attempts: 0,
+            waits: Waits::new(now),
             began: now,
             state: State::Waiting { until: now },
             identity,
@@ -148,12 +153,12 @@ impl<R, W: Clone> Session<R, W> {
     ) -> Option<(T, Completion)> {
         self.check_lease(now);
         match (&mut self.state, frame.into()) {
-            (State::Live(live), Frame::Whole(frame)) => {
-                live.last_received = now;
+            (State::Live(_), Frame::Whole(frame)) => {
+                self.hear(now);
                 self.handle_live_frame(now, frame, pick)
             }
-            (State::Live(live), Frame::Oversized(frame)) => {
-                live.last_received = now;
+            (State::Live(_), Frame::Oversized(frame)) => {
+                self.hear(now);
                 self.handle_oversized_reply(now, &frame);
                 None
             }
@@ -193,7 +198,8 @@ impl<R, W: Clone> Session<R, W> {
         loop {
             match self.splitter.next(input, max_frame) {
                 Ok(Some(frames)) => frames.for_each(|frame| self.handle_frame(now, frame)),
-                Ok(None) => return,
+                Ok(None) if input.is_empty() => return,
+                Ok(None) => return self.handle_progress(now),
                 Err(error) => {
                     input.clear();
                     self.check_lease(now);
@@ -249,6 +255,7 @@ impl<R, W: Clone> Session<R, W> {
                     live.search_at(),
                     live.give_up_at(),
                     self.unanswered_at(live),
+                    self.overdue_at(live),
                 ];
                 earliest(live.silent_at(), others)
             }

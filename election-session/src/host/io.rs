@@ -1,6 +1,7 @@
 //! The driver's interface: reports of its transport and clock, and commands for them.
 
 use core::num::NonZeroUsize;
+use core::time::Duration;
 
 use bytes::BytesMut;
 use zk_jute::Frame;
@@ -56,6 +57,18 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
     /// themselves.
     pub fn handle_bytes(&mut self, now: Instant, input: &mut BytesMut, max_frame: usize) {
         self.session.handle_bytes(now, input, max_frame);
+    }
+
+    /// Reports that a part of a frame has arrived: the server is slow, and not silent. For drivers that split frames
+    /// themselves.
+    pub fn handle_progress(&mut self, now: Instant) {
+        self.session.handle_progress(now);
+    }
+
+    /// Returns the longest time after the submission of a request for which [`poll_timeout`](Self::poll_timeout) may be
+    /// left as it was before; `None` if no request brings it forward.
+    pub fn bound_on_silence(&self) -> Option<Duration> {
+        self.session.bound_on_silence()
     }
 
     /// Reports that the transport could not be opened, failed, or was closed by the other side.

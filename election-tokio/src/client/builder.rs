@@ -8,7 +8,7 @@ use zk_session::lease::{HeartbeatPace, LeaseGrade, LeaseMargin};
 use zk_session::sasl::Sasl;
 use zk_session::{
     Backoff, Config, ConnectString, Limits, ReadOnlyServers, Secret, SessionEnd, SessionTicket,
-    SubmitError, WhileDisconnected,
+    SilentServers, SubmitError, WhileDisconnected,
 };
 
 use super::{Client, ConnectError, Handle};
@@ -254,6 +254,19 @@ impl ClientBuilder {
     /// read-only server's session can own nothing. Watches are kept.
     pub fn read_only_servers(mut self, servers: ReadOnlyServers) -> Self {
         self.session.read_only_servers = servers;
+        self
+    }
+
+    /// Sets what the client does with a server from which nothing comes while something is in flight, if the client
+    /// knows another one (default: [`SilentServers::Leave`]).
+    ///
+    /// A caller waits for a frozen server for a 15th of the session timeout, 250 ms at least, until its operation fails
+    /// with [`ErrorKind::ConnectionLoss`](crate::ErrorKind::ConnectionLoss); a client at rest notices at its next ping
+    /// or heartbeat, a third of the timeout later at most, and a leader keeps its lead. Servers that pause for longer,
+    /// but for less than two thirds of the timeout, are left where [`SilentServers::Endure`] would wait:
+    /// once or twice, as each departure doubles the bound for a minute.
+    pub fn silent_servers(mut self, servers: SilentServers) -> Self {
+        self.session.silent_servers = servers;
         self
     }
 

@@ -59,6 +59,11 @@ impl Alarm {
         self.timer.as_mut().poll(cx)
     }
 
+    /// Returns whether it goes off by then.
+    pub(super) fn is_due_by(&self, at: zk_session::Instant) -> bool {
+        self.at <= at
+    }
+
     pub(super) fn deadline(&self) -> Instant {
         self.timer.deadline()
     }

@@ -6,6 +6,7 @@ use std::io;
 
 use futures_sink::Sink as _;
 
+use super::alarm::Alarm;
 use super::inputs::Inputs;
 use crate::clock::Reading;
 use crate::codec::{FrameCodec, Framing, Outgoing};
@@ -25,11 +26,13 @@ pub(super) enum Sending {
 }
 
 /// Sends the requests that callers have submitted, if nothing else has changed since the driver last
-/// looked at everything. Requests bring no deadline forward, and need nothing but to be sent.
+/// looked at everything. Requests need nothing but to be sent, if the alarm goes off before a silence after them would
+/// be too long.
 pub(super) fn send(
     shared: &Shared,
     framing: &mut Framing,
     looked_at: Reading,
+    alarm: &Alarm,
     inputs: &Inputs,
 ) -> Sending {
     let cx = &mut Context::from_waker(inputs.waker());
@@ -46,6 +49,10 @@ pub(super) fn send(
     let mut sent = 0;
     let mut hub = shared.lock();
     if hub.has_changed() {
+        return Sending::NotAlone;
+    }
+    let bound = hub.host.bound_on_silence();
+    if bound.is_some_and(|bound| !alarm.is_due_by(looked_at.time() + bound)) {
         return Sending::NotAlone;
     }
     let outgoing = Outgoing { host: &mut hub.host, sent: &mut sent };

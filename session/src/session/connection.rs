@@ -220,6 +220,7 @@ impl<R, W: Clone> Session<R, W> {
             since: now,
             last_sent: handshake.sent_at,
             last_received: now,
+            silence_from: now,
             family,
             server: if read_only {
                 Server::ReadOnly(Search::new(now))
@@ -320,6 +321,7 @@ impl<R, W: Clone> Session<R, W> {
             | ConnectionEnd::TimedOut
             | ConnectionEnd::LeftReadOnly
             | ConnectionEnd::Silent
+            | ConnectionEnd::Overdue(_)
             | ConnectionEnd::Refused => lasted >= self.config.backoff.cap,
         }
     }
@@ -446,6 +448,7 @@ const fn ended_by(end: ConnectionEnd) -> EndedBy {
         | ConnectionEnd::TimedOut
         | ConnectionEnd::LeftReadOnly
         | ConnectionEnd::Silent
+        | ConnectionEnd::Overdue(_)
         | ConnectionEnd::Refused => EndedBy::Session,
     }
 }

@@ -18,6 +18,8 @@ impl<R, W: Clone> Session<R, W> {
             self.end(SessionEnd::Abandoned);
         } else if live.silent_at() <= now {
             self.connection_ended(now, ConnectionEnd::Silent);
+        } else if let Some(due) = self.overdue_at(&live).filter(|due| *due <= now) {
+            self.overdue(now, due);
         } else if let Some(opcode) = self.unanswered(now, &live) {
             self.connection_ended(now, ConnectionEnd::Unanswered(opcode));
         } else if live.search_at().is_some_and(|at| at <= now) {

@@ -83,6 +83,8 @@ pub(super) struct Live {
     pub(super) since: Instant,
     pub(super) last_sent: Instant,
     pub(super) last_received: Instant,
+    /// A silence counts from here at the earliest: a part of a frame has arrived, or the caller was late.
+    pub(super) silence_from: Instant,
     pub(super) family: ServerFamily,
     pub(super) server: Server,
     pub(super) ping: Ping,

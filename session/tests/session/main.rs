@@ -22,6 +22,7 @@ mod round_trips;
 mod sasl;
 mod servers;
 mod settling;
+mod silence;
 mod timing;
 mod watches;
 mod world;

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use zk_jute::ErrorCode;
 use zk_session::lease::LeaseGrade;
 use zk_session::sasl::{Sasl, SaslFailure};
-use zk_session::{Config, ProbeAnswer, WatchMode, WhileDisconnected};
+use zk_session::{Config, ProbeAnswer, SilentServers, WatchMode, WhileDisconnected};
 
 use crate::world::{Answer, Ask, Ending, Happening, Journal, Read, Receive, Word, run};
 
@@ -141,13 +141,15 @@ fn config() -> impl Strategy<Value = Config> {
     let grade =
         prop_oneof![Just(LeaseGrade::Contact), Just(LeaseGrade::Sync), Just(LeaseGrade::Quorum)];
     let sasl = prop_oneof![2 => Just(Sasl::Off), 1 => Just(Sasl::Required)];
-    (servers(), any::<u16>(), while_disconnected, grade, sasl).prop_map(
-        |(servers, timeout, while_disconnected, grade, sasl)| {
+    let silent = prop_oneof![3 => Just(SilentServers::Leave), 1 => Just(SilentServers::Endure)];
+    (servers(), any::<u16>(), while_disconnected, grade, (sasl, silent)).prop_map(
+        |(servers, timeout, while_disconnected, grade, (sasl, silent))| {
             let mut config = Config::new(servers);
             config.session_timeout = Duration::from_millis(timeout.into());
             config.while_disconnected = while_disconnected;
             config.grade = grade;
             config.sasl = sasl;
+            config.silent_servers = silent;
             config.limits.max_in_flight = 5;
             config.limits.max_queued_bytes = 200;
             config

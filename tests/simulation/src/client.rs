@@ -30,8 +30,8 @@ use election_session::{Chroot, Grant, KeepReady, RecipeHost, RecipeKey, Resumpti
 use zk_jute::{DEFAULT_MAX_FRAME, SessionId};
 use zk_session::lease::{HeartbeatPace, LeaseGrade, LeaseOutlook};
 use zk_session::{
-    Config, Instant, ProbeAnswer, ReadOnlyServers, ServerIndex, SessionEnd, TransportCommand,
-    WhileDisconnected,
+    Config, Instant, ProbeAnswer, ReadOnlyServers, ServerIndex, SessionEnd, SilentServers,
+    TransportCommand, WhileDisconnected,
 };
 
 pub(super) use self::calls::CallId;
@@ -63,6 +63,7 @@ pub(super) struct Settings {
     pub(super) grade: LeaseGrade,
     pub(super) heartbeats: HeartbeatPace,
     pub(super) keep_ready: KeepReady,
+    pub(super) silent_servers: SilentServers,
     pub(super) while_disconnected: WhileDisconnected,
     pub(super) read_only_servers: ReadOnlyServers,
     /// How many calls of its user may be in flight.
@@ -303,6 +304,7 @@ fn config(settings: &Settings) -> Config {
     config.pace = settings.heartbeats;
     config.while_disconnected = settings.while_disconnected;
     config.read_only_servers = settings.read_only_servers;
+    config.silent_servers = settings.silent_servers;
     config.limits.max_in_flight = settings.most_calls;
     config
 }

@@ -6,8 +6,8 @@ use core::time::Duration;
 use election_core::election::{OnLoss, Policy};
 use election_session::KeepReady;
 use zk_embedded::{CounterEnd, ExpiryPace};
-use zk_session::WhileDisconnected;
 use zk_session::lease::{HeartbeatPace, LeaseGrade};
+use zk_session::{SilentServers, WhileDisconnected};
 
 use super::addition::Addition;
 use super::clock::{Clock, Time};
@@ -88,6 +88,8 @@ pub struct Plan {
     pub(super) heartbeats: HeartbeatPace,
     /// The conditions under which leases are kept ready.
     pub(super) keep_ready: KeepReady,
+    /// What clients do with a silent server, if there is another one.
+    pub(super) silent_servers: SilentServers,
 }
 
 /// How the users of clients call znodes of their own.
@@ -163,6 +165,7 @@ impl Plan {
             operating: None,
             heartbeats: HeartbeatPace::default(),
             keep_ready: KeepReady::WhileNeeded,
+            silent_servers: SilentServers::Endure,
         };
         plan.draw_servers(&mut rng);
         plan.nominees = (0..rng.u8(3..=5)).map(|_| Standing::draw(&mut rng, &plan)).collect();
@@ -171,6 +174,7 @@ impl Plan {
         plan.draw_callers();
         plan.draw_locks();
         plan.draw_uses();
+        plan.draw_silence();
         plan
     }
 
@@ -219,6 +223,13 @@ impl Plan {
             self.uses = Some(Uses::draw(&mut rng, self));
             self.incidents.extend(schedule::draw_of_uses(&mut rng, self));
             self.incidents.sort_by_key(|incident| incident.at);
+        }
+    }
+
+    /// Whether clients leave silent servers, in half of the runs, of a number of its own, too.
+    fn draw_silence(&mut self) {
+        if fastrand::Rng::with_seed(self.seed ^ 0x0051_1e47_0000).bool() {
+            self.silent_servers = SilentServers::Leave;
         }
     }
 
@@ -451,6 +462,9 @@ impl Plan {
         if let Some(operating) = self.operating {
             let look_every = self.look_every.as_millis();
             writeln!(f, "{operating:?}, a look each {look_every} ms")?;
+        }
+        if self.silent_servers == SilentServers::Leave {
+            writeln!(f, "clients leave silent servers")?;
         }
         if self.read_only == ReadOnlyMode::On {
             writeln!(f, "members without a leader serve reads")?;

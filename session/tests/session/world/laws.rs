@@ -1,12 +1,16 @@
 //! The laws that one session has to keep, whatever happens.
 
+use core::time::Duration;
 use std::collections::{BTreeMap, VecDeque};
 
 use zk_jute::ErrorCode;
-use zk_session::{Event, Failure, Instant, WatchId, Watching};
+use zk_session::{ConnectionEnd, Event, Failure, Instant, WatchId, Watching};
 
 use super::automaton::Automaton;
 use super::server::Server;
+
+/// No server is left for a shorter silence.
+const LEAST_PATIENCE: Duration = Duration::from_millis(250);
 
 /// The requests and the reports so far.
 pub(crate) struct Laws {
@@ -110,6 +114,9 @@ impl Laws {
             Event::Changed { watcher, .. } | Event::ChangesMissed { watcher } => {
                 let watch = self.watches.get(watcher).expect("asked for");
                 assert_eq!((watch.kind, watch.stage), (Kind::Persistent, Stage::Set));
+            }
+            Event::Disconnected { end: ConnectionEnd::Overdue(waited), .. } => {
+                assert!(*waited >= LEAST_PATIENCE, "{waited:?}");
             }
             Event::ConnectFailed { .. }
             | Event::Disconnected { .. }

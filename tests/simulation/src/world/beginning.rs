@@ -144,6 +144,7 @@ fn settings(plan: &Plan, number: usize, user: User, seed: u64) -> Settings {
         grade: plan.grade,
         heartbeats: plan.heartbeats,
         keep_ready: plan.keep_ready,
+        silent_servers: plan.silent_servers,
         while_disconnected: match (user, &plan.calls) {
             (User::Candidate, Some(calls)) => calls.while_disconnected,
             (User::Candidate, None) => WhileDisconnected::Refuse,

@@ -33,6 +33,7 @@ mod election_restart;
 mod election_run;
 mod election_short_frames;
 mod election_short_memory;
+mod election_silence;
 mod election_slow_link;
 mod election_terms;
 mod election_traffic;
