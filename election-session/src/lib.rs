@@ -4,6 +4,7 @@
 
 extern crate alloc;
 
+mod cache;
 mod callers;
 mod deadlines;
 mod event;
@@ -29,6 +30,10 @@ mod status;
 mod view;
 mod window;
 
+pub use cache::{
+    CacheChange, CacheData, CacheQuestion, CacheRead, CacheReader, CacheRequest, CacheScope,
+    CacheTracker, CacheWatching, CachedNode,
+};
 pub use event::{Event, RecipeEnd, Step, Wake};
 pub use grant::{Grant, GrantChange, GrantEnd};
 pub use group::{

@@ -5,7 +5,7 @@ use zk_jute::records::{
     GetChildrenRequest, GetDataRequest, MultiReadOp, MultiReadRequest, MultiReadResponse,
     MultiReadResult, Stat,
 };
-use zk_jute::{DecodeError, DecodeErrorKind, OpCode};
+use zk_jute::{DecodeError, DecodeErrorKind, OpCode, Zxid};
 use zk_session::Completion;
 
 use super::Client;
@@ -77,8 +77,13 @@ impl MultiRead {
     /// [`ErrorKind::InvalidPath`] for any of the paths; [`ErrorKind::Unsupported`] before ZooKeeper
     /// 3.6.0; [`ErrorKind::UnreadableReply`] for a reply to other reads.
     pub async fn send(self) -> Result<Vec<Result<ReadOutcome, Error>>, Error> {
+        self.stamped().await.map(|(results, _)| results)
+    }
+
+    /// Sends the reads like [`MultiRead::send`], and returns the zxid that the server had applied, too.
+    pub(crate) async fn stamped(self) -> Result<(Vec<Result<ReadOutcome, Error>>, Zxid), Error> {
         let Some(first) = self.reads.first() else {
-            return Ok(Vec::new());
+            return Ok((Vec::new(), Zxid::ZERO));
         };
         let mut paths = Vec::with_capacity(self.reads.len());
         for Read { path, .. } in &self.reads {
@@ -99,7 +104,7 @@ impl MultiRead {
             .map(|(read, result)| read.result(result, &reply).map_err(unreadable))
             .collect::<Result<Vec<_>, _>>()?;
         if results.len() == self.reads.len() {
-            return Ok(results);
+            return Ok((results, reply.zxid));
         }
         let (needed, left) = (self.reads.len(), results.len());
         Err(unreadable(DecodeErrorKind::Truncated { needed, left }))

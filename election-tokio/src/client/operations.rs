@@ -6,7 +6,7 @@ use zk_jute::records::{
     GetChildren2Response, GetDataRequest, GetDataResponse, MultiOp, MultiRequest, SetDataRequest,
     SetDataResponse, Stat, SyncRequest,
 };
-use zk_jute::{Decode, DecodeError, OpCode, Request, Version};
+use zk_jute::{Decode, DecodeError, OpCode, Request, Version, Zxid};
 use zk_session::{Completion, Watching};
 
 use super::watch::Asked;
@@ -191,18 +191,25 @@ impl Client {
     ///
     /// Only those of the connection: the znode need not exist.
     pub async fn sync(&self, path: &str) -> Result<(), Error> {
+        self.stamped_sync(path).await.map(drop)
+    }
+
+    /// Waits like [`Client::sync`], and returns the zxid that the server had applied.
+    pub(crate) async fn stamped_sync(&self, path: &str) -> Result<Zxid, Error> {
         let server_path = self.server_path::<SyncRequest<'_>>(path)?;
-        self.call(path, &SyncRequest { path: &server_path }).await.map(|_| ())
+        Ok(self.call(path, &SyncRequest { path: &server_path }).await?.zxid)
     }
 
     /// Waits for a quorum to commit something that changes nothing. A later read on the same
     /// connection sees everything that was committed before this call. The commit takes place
-    /// whatever the check finds; only an error of the whole request comes without a quorum.
-    pub(crate) async fn commit_nothing(&self) -> Result<(), Error> {
+    /// whatever the check finds; only an error of the whole request comes without a quorum. Returns
+    /// the transaction.
+    pub(crate) async fn commit_nothing(&self) -> Result<Zxid, Error> {
         const ROOT: &str = "/";
         let path = self.server_path::<MultiRequest<'_>>(ROOT)?;
         let check = CheckVersionRequest { path: &path, version: Version::ANY };
-        self.call(ROOT, &MultiRequest::new(&[MultiOp::Check(check)])).await.map(drop)
+        let reply = self.call(ROOT, &MultiRequest::new(&[MultiOp::Check(check)])).await?;
+        Ok(reply.zxid)
     }
 }
 

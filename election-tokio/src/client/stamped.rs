@@ -1,7 +1,9 @@
 //! Reads with the zxid that the server had applied.
 
 use bytes::Bytes;
-use zk_jute::records::{GetChildren2Request, GetDataRequest, GetDataResponse, Stat};
+use zk_jute::records::{
+    ExistsRequest, ExistsResponse, GetChildren2Request, GetDataRequest, GetDataResponse, Stat,
+};
 use zk_jute::{OpCode, Zxid};
 use zk_session::{Completion, Watching};
 
@@ -47,6 +49,28 @@ impl Client {
         let response: GetDataResponse<'_> = decoded::<GetDataRequest<'_>, _>(path, &reply)?;
         let data = response.data.map_or_else(Bytes::new, |data| reply.body.slice_ref(data));
         Ok(Stamped { value: (data, response.stat), zxid: reply.zxid, watch })
+    }
+
+    /// Reads like [`Client::exists`] or [`Client::exists_and_watch`]; but a znode that does not exist is
+    /// an error, and leaves no watch.
+    pub(crate) async fn stamped_stat(
+        &self,
+        path: &str,
+        leaves: Leaves,
+    ) -> Result<Stamped<Stat>, Error> {
+        let server_path = self.server_path::<ExistsRequest<'_>>(path)?;
+        let (reply, watch) = match leaves {
+            Leaves::Nothing => {
+                let request = ExistsRequest { path: &server_path, watch: false };
+                (self.call(path, &request).await?, None)
+            }
+            Leaves::OneshotWatch => {
+                let read = Watching::Exists(&server_path);
+                self.stamped(OpCode::EXISTS, path, read).await?
+            }
+        };
+        let response: ExistsResponse = decoded::<ExistsRequest<'_>, _>(path, &reply)?;
+        Ok(Stamped { value: response.stat, zxid: reply.zxid, watch })
     }
 
     /// Lists like [`Client::get_children`] or [`Client::get_children_and_watch`].

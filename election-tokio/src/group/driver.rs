@@ -10,14 +10,11 @@ use election_session::{
 };
 use futures_core::Stream as _;
 use futures_util::stream::FuturesUnordered;
-use zk_jute::records::EventType;
 use zk_jute::{SessionId, Zxid};
 use zk_session::WatchMode;
 
-use crate::client::{
-    Children, Client, Leaves, Obstacle, OneshotWatch, PersistentWatch, Stamped, WatchEvent,
-    WatchLost, WatchUpdate,
-};
+use crate::client::{Children, Client, Leaves, Obstacle, OneshotWatch, PersistentWatch, Stamped};
+use crate::hearing::{Heard, Hearing};
 use crate::path::child_path;
 use crate::{Error, ErrorKind};
 
@@ -47,20 +44,12 @@ struct Answered {
     watch: Option<(String, OneshotWatch)>,
 }
 
-/// A report of a watch.
-enum Heard {
-    Changed(String, EventType),
-    Missed,
-    Lost,
-}
-
 pub(super) struct Driver {
     client: Client,
     path: String,
     tracker: GroupTracker,
     pending: FuturesUnordered<Boxed<Answered>>,
-    tree: Option<PersistentWatch>,
-    oneshots: FuturesUnordered<Boxed<(String, Result<WatchEvent, WatchLost>)>>,
+    hearing: Hearing,
     session: Option<SessionId>,
 }
 
@@ -72,8 +61,7 @@ impl Driver {
             path: path.to_owned(),
             tracker,
             pending: FuturesUnordered::new(),
-            tree: None,
-            oneshots: FuturesUnordered::new(),
+            hearing: Hearing::new(),
             session: None,
         }
     }
@@ -96,7 +84,7 @@ impl Driver {
         let mut look = pin!(tokio::time::sleep(LOOK + Duration::from_millis(jitter * 100)));
         let (answers, heard) = poll_fn(|cx| {
             let answers = self.answers(cx);
-            let heard = self.heard(cx);
+            let heard = self.hearing.poll(cx);
             if !answers.is_empty() || !heard.is_empty() {
                 return Poll::Ready((answers, heard));
             }
@@ -128,12 +116,12 @@ impl Driver {
         let mut answers = Vec::new();
         while let Poll::Ready(Some(mut answered)) = Pin::new(&mut self.pending).poll_next(cx) {
             if let Some((path, watch)) = answered.watch.take() {
-                self.oneshots.push(Box::pin(async move { (path, watch.await) }));
+                self.hearing.keep(path, watch);
             }
             let Answered { request, answer, watch } = answered;
             let answer = match answer {
                 Ok(Answer::Watch(tree)) => {
-                    self.tree = Some(tree);
+                    self.hearing.keep_tree(tree);
                     Ok(Answer::Done)
                 }
                 answer => answer,
@@ -143,43 +131,16 @@ impl Driver {
         answers
     }
 
-    /// Returns the reports of watches so far: all that came before the answers that were taken out
-    /// before.
-    fn heard(&mut self, cx: &mut Context<'_>) -> Vec<Heard> {
-        let mut heard = Vec::new();
-        while let Some(tree) = &mut self.tree {
-            match Pin::new(tree).poll_next(cx) {
-                Poll::Ready(Some(Ok(WatchUpdate::Changed { path, event }))) => {
-                    heard.push(Heard::Changed(path, event.kind));
-                }
-                Poll::Ready(Some(Ok(WatchUpdate::ChangesMissed))) => heard.push(Heard::Missed),
-                Poll::Ready(Some(Err(WatchLost)) | None) => {
-                    self.tree = None;
-                    heard.push(Heard::Lost);
-                }
-                Poll::Pending => break,
-            }
-        }
-        while let Poll::Ready(Some((path, fired))) = Pin::new(&mut self.oneshots).poll_next(cx) {
-            heard.push(match fired {
-                Ok(event) => Heard::Changed(path, event.kind),
-                Err(WatchLost) => Heard::Lost,
-            });
-        }
-        heard
-    }
-
     fn hear(&mut self, heard: Heard) {
         match heard {
-            Heard::Changed(path, kind) => self.tracker.handle_change(&path, kind),
+            Heard::Changed(path, event) => self.tracker.handle_change(&path, event.kind),
             Heard::Missed => self.tracker.handle_missed(),
             Heard::Lost => self.session_lost(),
         }
     }
 
     fn session_lost(&mut self) {
-        self.tree = None;
-        self.oneshots = FuturesUnordered::new();
+        self.hearing = Hearing::new();
         self.session = None;
         self.tracker.handle_watches_lost();
     }
@@ -246,7 +207,7 @@ fn ask(client: Client, path: String, request: GroupRequest, leaves: Leaves) -> B
     Box::pin(async move {
         let mut watch = None;
         let answer = match &request.question {
-            GroupQuestion::Barrier => client.commit_nothing().await.map(|()| Answer::Done),
+            GroupQuestion::Barrier => client.commit_nothing().await.map(|_| Answer::Done),
             GroupQuestion::AddWatch => {
                 let mode = WatchMode::PersistentRecursive;
                 client.add_watch(&path, mode).await.map(Answer::Watch)

@@ -9,6 +9,8 @@ mod back_pressure;
 #[cfg(test)]
 mod barriers;
 #[cfg(test)]
+mod caches;
+#[cfg(test)]
 mod cancellation;
 mod candidates;
 #[cfg(test)]

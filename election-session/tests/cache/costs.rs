@@ -1,0 +1,80 @@
+//! How many requests a cache makes.
+
+use election_session::{CacheQuestion, CacheWatching};
+
+use super::world::World;
+
+const ZNODES: usize = 2_000;
+
+fn filled() -> World {
+    let mut world = World::with_named_events(1);
+    world.server.create_many((0..100).map(|number| format!("/r/{number}")));
+    let below = |number: usize| format!("/r/{}/{number}", number % 100);
+    world.server.create_many((0..ZNODES - 101).map(below));
+    world.apply();
+    world.apply();
+    world.rest();
+    world
+}
+
+fn reads(asked: &[CacheQuestion]) -> usize {
+    let count = |question: &CacheQuestion| match question {
+        CacheQuestion::ReadMany(paths) => paths.len(),
+        CacheQuestion::Read(_) => 1,
+        _ => 0,
+    };
+    asked.iter().map(count).sum()
+}
+
+/// Each znode is read once, and each that has children listed once.
+#[test]
+fn a_fill_reads_each_znode_once_and_lists_each_with_children() {
+    let world = filled();
+    assert_eq!(world.tracker.iter().count(), ZNODES);
+    let lists = world.asked.iter().filter(|asked| matches!(asked, CacheQuestion::List(_)));
+    assert_eq!((reads(&world.asked), lists.count()), (ZNODES, 101));
+    assert_eq!(world.asked.len(), ZNODES + 101 + 1, "and sets a watch");
+}
+
+/// A gap in which one znode was written and one created: requests with 256 reads each, and one list.
+#[test]
+fn a_gap_costs_a_request_for_256_znodes_and_one_for_each_changed_list() {
+    let mut world = filled();
+    world.asked.clear();
+    world.disconnect();
+    world.server.set("/r/7");
+    world.server.create_many(core::iter::once("/r/7/new".to_owned()));
+    world.server.has_tree_watch = false;
+    world.apply();
+    world.apply();
+    world.server.has_tree_watch = true;
+    world.rest();
+    assert_eq!(reads(&world.asked), ZNODES + 1);
+    assert_eq!(world.asked.len(), ZNODES.div_ceil(256) + 2, "{:?}", world.asked.last());
+}
+
+/// A write costs one request, a creation one, a deletion one that names the moment, too.
+#[test]
+fn a_change_costs_one_request() {
+    let mut world = filled();
+    for _ in 0..10 {
+        world.asked.clear();
+        world.server.set("/r/7/7");
+        world.apply();
+        world.rest();
+        assert_eq!(world.asked, [CacheQuestion::ReadMany(vec!["/r/7/7".into()])]);
+    }
+}
+
+/// Without persistent watches a gap costs what has changed: the server tells.
+#[test]
+fn one_shot_watches_tell_after_a_gap_what_has_changed() {
+    let mut world = World::new(0, CacheWatching::OneShot);
+    world.rest();
+    world.asked.clear();
+    world.disconnect();
+    world.server.set("/r");
+    world.apply();
+    world.rest();
+    assert_eq!(world.asked, [CacheQuestion::Read("/r".into())]);
+}

@@ -1,0 +1,221 @@
+//! A server with all its states, and the watches of one client.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use zk_jute::records::{EventType, Stat};
+use zk_jute::{SessionId, Version, Zxid};
+
+pub(crate) const ROOT: &str = "/r";
+/// Some names stand between a znode and its children in the order of paths.
+const PATHS: [&str; 10] =
+    ["/r", "/r/a", "/r/a-b", "/r/a/x", "/r/a/x/1", "/r/a/x/2", "/r/a/y", "/r/b", "/r/b/x", "/r/a0"];
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Znode {
+    pub(crate) czxid: i64,
+    pub(crate) mzxid: i64,
+    pzxid: i64,
+}
+
+pub(crate) type Tree = BTreeMap<String, Znode>;
+pub(crate) type Event = (String, EventType, i64);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Table {
+    Data,
+    Child,
+}
+
+pub(crate) type Watch = (Table, String);
+
+#[derive(Clone, Debug)]
+enum Write {
+    Create(String),
+    Set(String),
+    Delete(String),
+}
+
+pub(crate) struct Server {
+    /// By zxid.
+    pub(crate) history: Vec<Tree>,
+    writes: Vec<Vec<Write>>,
+    /// The zxid up to which the client's server has applied.
+    pub(crate) applied: usize,
+    pub(crate) has_tree_watch: bool,
+    pub(crate) held: BTreeSet<Watch>,
+    /// What the client may not read. It gets no events of it.
+    pub(crate) hidden: Option<&'static str>,
+}
+
+impl Server {
+    pub(crate) fn new() -> Self {
+        let root = Znode { czxid: 0, mzxid: 0, pzxid: 0 };
+        Self {
+            history: vec![Tree::from([(ROOT.to_owned(), root)])],
+            writes: vec![Vec::new()],
+            applied: 0,
+            has_tree_watch: false,
+            held: BTreeSet::new(),
+            hidden: None,
+        }
+    }
+
+    pub(crate) fn tip(&self) -> usize {
+        self.history.len() - 1
+    }
+
+    pub(crate) fn tree(&self) -> &Tree {
+        &self.history[self.applied]
+    }
+
+    /// Commits a transaction of one to three random writes.
+    pub(crate) fn commit(&mut self, rng: &mut fastrand::Rng) {
+        let mut tree = self.history[self.tip()].clone();
+        let mut writes = Vec::new();
+        for _ in 0..rng.usize(1..4) {
+            let path = PATHS[rng.usize(..PATHS.len())].to_owned();
+            let write = match tree.contains_key(&path) {
+                true if rng.bool() || has_children(&tree, &path) => Write::Set(path),
+                true => Write::Delete(path),
+                false => Write::Create(path),
+            };
+            self.write(&mut tree, &mut writes, write);
+        }
+        self.history.push(tree);
+        self.writes.push(writes);
+    }
+
+    pub(crate) fn set(&mut self, path: &str) {
+        let mut tree = self.history[self.tip()].clone();
+        let mut writes = Vec::new();
+        if tree.contains_key(path) {
+            self.write(&mut tree, &mut writes, Write::Set(path.to_owned()));
+        }
+        self.history.push(tree);
+        self.writes.push(writes);
+    }
+
+    pub(crate) fn create_many(&mut self, paths: impl Iterator<Item = String>) {
+        let mut tree = self.history[self.tip()].clone();
+        let mut writes = Vec::new();
+        for path in paths {
+            self.write(&mut tree, &mut writes, Write::Create(path));
+        }
+        self.history.push(tree);
+        self.writes.push(writes);
+    }
+
+    fn write(&self, tree: &mut Tree, writes: &mut Vec<Write>, write: Write) {
+        let zxid = i64::try_from(self.history.len()).expect("small");
+        match &write {
+            Write::Create(path) => {
+                if path != ROOT && !tree.contains_key(parent(path)) {
+                    return;
+                }
+                tree.insert(path.clone(), Znode { czxid: zxid, mzxid: zxid, pzxid: zxid });
+            }
+            Write::Set(path) => tree.get_mut(path).expect("it is there").mzxid = zxid,
+            Write::Delete(path) => drop(tree.remove(path)),
+        }
+        if let Write::Create(path) | Write::Delete(path) = &write
+            && let Some(parent) = tree.get_mut(parent(path))
+        {
+            parent.pzxid = zxid;
+        }
+        writes.push(write);
+    }
+
+    /// Applies the next transaction, and returns the events of the client's watches.
+    pub(crate) fn apply(&mut self) -> Vec<Event> {
+        self.applied += 1;
+        let zxid = i64::try_from(self.applied).expect("small");
+        let mut events = Vec::new();
+        for write in self.writes[self.applied].clone() {
+            let (path, kind, tables): (_, _, &[Table]) = match write {
+                Write::Create(path) => (path, EventType::NODE_CREATED, &[Table::Data]),
+                Write::Set(path) => (path, EventType::NODE_DATA_CHANGED, &[Table::Data]),
+                Write::Delete(path) => {
+                    (path, EventType::NODE_DELETED, &[Table::Data, Table::Child])
+                }
+            };
+            let mut is_watched = self.has_tree_watch;
+            for table in tables {
+                is_watched |= self.held.remove(&(*table, path.clone()));
+            }
+            if is_watched && self.may_read(&path) {
+                events.push((path.clone(), kind, zxid));
+            }
+            let above = parent(&path).to_owned();
+            if kind != EventType::NODE_DATA_CHANGED
+                && self.held.remove(&(Table::Child, above.clone()))
+            {
+                events.push((above, EventType::NODE_CHILDREN_CHANGED, zxid));
+            }
+        }
+        events
+    }
+
+    pub(crate) fn may_read(&self, path: &str) -> bool {
+        self.hidden != Some(path)
+    }
+
+    pub(crate) fn names(&self, path: &str) -> Option<Vec<String>> {
+        let tree = self.tree();
+        tree.get(path)?;
+        let children = tree.keys().filter(|child| *child != path && parent(child) == path);
+        Some(children.map(|child| child[path.len() + 1..].to_owned()).collect())
+    }
+
+    pub(crate) fn stat(&self, path: &str) -> Option<Stat> {
+        let znode = self.tree().get(path)?;
+        let children = self.names(path).map_or(0, |names| names.len());
+        Some(Stat {
+            czxid: Zxid::new(znode.czxid),
+            mzxid: Zxid::new(znode.mzxid),
+            ctime: 0,
+            mtime: 0,
+            version: Version::new(0),
+            cversion: Version::new(0),
+            aversion: Version::new(0),
+            ephemeral_owner: SessionId::NONE,
+            data_length: if path == "/r/a/y" { 5_000 } else { 5 },
+            num_children: i32::try_from(children).expect("small"),
+            pzxid: Zxid::new(znode.pzxid),
+        })
+    }
+
+    /// Sets a one-shot watch again: returns the event that it missed, or holds it.
+    pub(crate) fn set_watch(
+        &mut self,
+        watch: &Watch,
+        was_absent: bool,
+        since: usize,
+    ) -> Option<Event> {
+        let since = i64::try_from(since).expect("small");
+        let (table, path) = watch;
+        let znode = self.tree().get(path).copied();
+        let kind = match (table, znode) {
+            (Table::Data, Some(_)) if was_absent => Some(EventType::NODE_CREATED),
+            (Table::Data, None) if was_absent => None,
+            (_, None) => Some(EventType::NODE_DELETED),
+            (Table::Data, Some(znode)) => {
+                (znode.mzxid > since).then_some(EventType::NODE_DATA_CHANGED)
+            }
+            (Table::Child, Some(znode)) => {
+                (znode.pzxid > since).then_some(EventType::NODE_CHILDREN_CHANGED)
+            }
+        };
+        if kind.is_none() {
+            self.held.insert(watch.clone());
+        }
+        kind.map(|kind| (path.clone(), kind, -1))
+    }
+}
+
+fn has_children(tree: &Tree, path: &str) -> bool {
+    tree.keys().any(|child| child != path && parent(child) == path)
+}
+
+pub(crate) fn parent(path: &str) -> &str {
+    path.rsplit_once('/').map_or("", |(parent, _)| parent)
+}

@@ -1,0 +1,87 @@
+//! Caches: a tree of znodes in memory, kept as the server has it, with a stream of its changes.
+//!
+//! Begin with [`Client::cache`]. Costs and limits: [cached trees](https://github.com/zk-election/zk-election/blob/main/docs/cache.md).
+
+mod driver;
+mod tree;
+
+use core::fmt;
+
+use election_session::{CacheData, CacheScope};
+
+pub use election_session::{CacheChange, CachedNode};
+pub use tree::{CacheChanges, CacheView, CachedTree};
+
+use crate::Error;
+use crate::client::Client;
+
+/// A tree to be cached; made by [`Client::cache`].
+#[must_use = "nothing is cached until it is kept"]
+pub struct Cache {
+    client: Client,
+    root: String,
+    scope: CacheScope,
+    data: CacheData,
+}
+
+impl Client {
+    /// Returns a cache of the znode at a path and of all that stands below it, as Curator's
+    /// `CuratorCache`. The znode need not exist.
+    pub fn cache(&self, path: &str) -> Cache {
+        let scope = CacheScope::below(path.to_owned());
+        let client = self.clone();
+        Cache { client, root: path.to_owned(), scope, data: CacheData::Kept }
+    }
+}
+
+/// Settings.
+impl Cache {
+    /// Leaves out znodes that are more levels than this below the root (default: none). With 0 it
+    /// keeps the root alone, as Curator's `NodeCache`, with 1 also its children, as
+    /// `PathChildrenCache`.
+    pub fn depth(mut self, levels: usize) -> Self {
+        self.scope = self.scope.depth(levels);
+        self
+    }
+
+    /// Leaves out the paths for which `filter` returns `false`, with all that stands below them
+    /// (default: none). It runs on the cache's task, often, and under its lock: it must not use
+    /// the cache. The root is never left out.
+    pub fn filter(mut self, filter: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
+        self.scope = self.scope.filter(filter);
+        self
+    }
+
+    /// Keeps no data: names and metadata only.
+    pub fn without_data(mut self) -> Self {
+        self.data = CacheData::Left;
+        self
+    }
+
+    /// Begins to keep the tree, from a task of its own on the current runtime.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidPath`](crate::ErrorKind::InvalidPath).
+    ///
+    /// # Panics
+    ///
+    /// Outside of a tokio runtime.
+    pub fn keep(self) -> Result<CachedTree, Error> {
+        let Self { client, root, mut scope, data } = self;
+        client.server_path::<zk_jute::records::GetDataRequest<'_>>(&root)?;
+        if root == "/" && client.shared().chroot.as_str().is_empty() {
+            // Servers change znodes of their own there without an event.
+            scope = scope.filter(|path| path != "/zookeeper");
+        }
+        Ok(CachedTree::begin(client, root, scope, data))
+    }
+}
+
+impl fmt::Debug for Cache {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { scope, data, .. } = self;
+        let mut shown = f.debug_struct("Cache");
+        shown.field("scope", scope).field("data", data).finish_non_exhaustive()
+    }
+}
