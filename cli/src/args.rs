@@ -68,7 +68,7 @@ pub(crate) use internal::{ExecArgs, GuardArgs, Internal};
 pub(crate) use items::ForItem;
 pub(crate) use lease::LeaseArgs;
 pub(crate) use list::{ListArgs, Reading};
-pub(crate) use lock::LockArgs;
+pub(crate) use lock::{Again, LockArgs};
 pub(crate) use members::{
     MembersAction, MembersArgs, MembersJoinArgs, MembersListArgs, MembersWatchArgs,
 };

@@ -1,6 +1,7 @@
 //! Messages for users on standard error, and results on standard output.
 
 use core::fmt::{Display, Write as _};
+use core::sync::atomic::{AtomicBool, Ordering};
 use std::io::{self, Write};
 use std::sync::OnceLock;
 
@@ -44,8 +45,18 @@ pub(crate) fn json_line(value: &impl serde::Serialize) -> String {
     format!("{}\n", for_terminal(&json))
 }
 
+static IS_QUIET: AtomicBool = AtomicBool::new(false);
+
+/// Prints no lines about progress from here on.
+pub(crate) fn be_quiet() {
+    IS_QUIET.store(true, Ordering::Relaxed);
+}
+
 /// Prints a line about progress.
 pub(crate) fn note(text: impl Display) {
+    if IS_QUIET.load(Ordering::Relaxed) {
+        return;
+    }
     line(format_args!("{NAME}zkelect:{NAME:#} {}", Escaped(text)));
 }
 

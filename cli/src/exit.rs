@@ -29,6 +29,8 @@ pub(crate) enum Exit {
     /// Others held it for too long, or there was nothing to take; with the code from the command
     /// line.
     Busy(u8),
+    /// COMMAND has run within its period.
+    NotDue,
     /// The server refused for lack of permission.
     NoPermission,
     /// The state on the server does not fit: a missing chroot, say.
@@ -49,6 +51,7 @@ impl Exit {
                 u8::try_from(128_i32.saturating_add(signal)).unwrap_or(u8::MAX)
             }
             Self::Usage => 2,
+            Self::NotDue => 3,
             Self::NoServer => 69,
             Self::Internal => 70,
             Self::System => 71,
@@ -106,6 +109,7 @@ mod tests {
             Exit::EventsFile,
             Exit::InDoubt,
             Exit::Busy(1),
+            Exit::NotDue,
             Exit::NoPermission,
             Exit::WrongSetUp,
             Exit::NotExecutable,

@@ -18,9 +18,10 @@ use election_tokio::election::{
 };
 use election_tokio::group::{MemberFailure, MembershipError};
 use election_tokio::lock::{LockError, LockFailure, RevokeError};
+use election_tokio::once::OnceError;
 use election_tokio::queue::{ItemName, PutError, TakeError, TakerFailure};
 use election_tokio::session::SessionEnd;
-use election_tokio::{ConnectError, Error, ErrorCode, ErrorKind};
+use election_tokio::{ConnectError, Error, ErrorCode, ErrorKind, TransactionError};
 
 use crate::args::{FormatName, LockFormat, QueueFormatName};
 use crate::exit::Exit;
@@ -48,6 +49,8 @@ pub(crate) enum Failure {
     OtherFormat { error: LockError, found: Option<FormatName> },
     #[error("a lock in the format {0} cannot be shared")]
     NotShared(LockFormat),
+    #[error("{0}")]
+    Once(OnceError),
     #[error("{0}")]
     Barrier(#[from] BarrierError),
     #[error("{0}")]
@@ -96,6 +99,16 @@ pub(crate) enum Failure {
     Http { address: SocketAddr, error: io::Error },
     #[error("nobody took over within {}", humantime::format_duration(*.0))]
     NoTakeOver(Duration),
+}
+
+impl From<OnceError> for Failure {
+    fn from(error: OnceError) -> Self {
+        match error {
+            OnceError::Lock(error) => error.into(),
+            OnceError::Request { error: TransactionError::Request(error), .. } => error.into(),
+            error => Self::Once(error),
+        }
+    }
 }
 
 impl From<RevokeError> for Failure {
@@ -166,13 +179,12 @@ impl Failure {
             | Self::Settings(_)
             | Self::TerminalInput => Exit::Usage,
             Self::Put(PutError::Request(error)) | Self::Operation(error) => of_operation(error),
+            Self::Once(error) => of_job(error),
             Self::NoChroot(_) | Self::OtherItems { .. } | Self::RoundUnderWay(_) | Self::Put(_) => {
                 Exit::WrongSetUp
             }
             Self::EventsFile { .. } => Exit::EventsFile,
-            Self::Command { error, .. } if error.kind() == io::ErrorKind::NotFound => {
-                Exit::NotFound
-            }
+            Self::Command { error, .. } if is_missing(error) => Exit::NotFound,
             Self::Command { .. } => Exit::NotExecutable,
         }
     }
@@ -281,6 +293,18 @@ fn of_operation(error: &Error) -> Exit {
         }
         _ => Exit::NoServer,
     }
+}
+
+fn of_job(error: &OnceError) -> Exit {
+    match error {
+        OnceError::Lost { .. } => Exit::InDoubt,
+        OnceError::Request { error: TransactionError::NamesRecur, .. } => Exit::Usage,
+        _ => Exit::WrongSetUp,
+    }
+}
+
+fn is_missing(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::NotFound
 }
 
 fn is_authentication(end: SessionEnd) -> bool {

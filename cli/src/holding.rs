@@ -7,6 +7,7 @@ use core::time::Duration;
 use std::io::{self, IsTerminal as _};
 
 use election_tokio::lock::LockError;
+use election_tokio::once::NotDue;
 use election_tokio::{Client, ConnectionState};
 use tokio::time::{Instant, sleep_until, timeout};
 
@@ -24,10 +25,25 @@ pub(crate) use grip::{Conclusion, Guard, OnRevokeRequest, Released};
 pub(crate) trait Goal {
     type Guard: Guard;
 
-    /// Waits until it is held; `None` if others are in the way and the contender does not wait.
+    /// Waits until it is held.
     ///
     /// Cancel safe: dropping the future gives up the place in the queue.
-    async fn acquire(&self, when_busy: WhenBusy) -> Result<Option<Self::Guard>, Failure>;
+    async fn acquire(&self, when_busy: WhenBusy) -> Result<Acquired<Self::Guard>, Failure>;
+}
+
+/// The outcome of a wait.
+pub(crate) enum Acquired<G> {
+    Held(G),
+    /// Others are in the way, and the contender does not wait.
+    Busy,
+    /// COMMAND has run already.
+    NotDue(NotDue),
+}
+
+impl<G> From<Option<G>> for Acquired<G> {
+    fn from(held: Option<G>) -> Self {
+        held.map_or(Self::Busy, Self::Held)
+    }
 }
 
 /// The part of the command line that does not depend on what is held.
@@ -99,11 +115,15 @@ impl<G: Goal> Holder<'_, G> {
                 Hold::Nothing => {
                     let acquired = self.goal.acquire(self.plan.terms.when_busy);
                     match self.contender.wait(acquired).await {
-                        Waited::Until(Ok(Some(guard))) => {
+                        Waited::Until(Ok(Acquired::Held(guard))) => {
                             self.grip.take(guard);
                             Waited::Until(())
                         }
-                        Waited::Until(Ok(None)) => return Ok(self.busy()),
+                        Waited::Until(Ok(Acquired::Busy)) => return Ok(self.busy()),
+                        Waited::Until(Ok(Acquired::NotDue(not_due))) => {
+                            self.grip.not_due(&not_due);
+                            return Ok(Exit::NotDue);
+                        }
                         // For formats without an id: until the lost znode has gone.
                         Waited::Until(Err(Failure::Lock(LockError::AlreadyContending {
                             ..

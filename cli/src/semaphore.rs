@@ -12,7 +12,7 @@ use crate::connection;
 use crate::event::Subject;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::holding::{Goal, Guard, OnRevokeRequest, Plan, Released, hold};
+use crate::holding::{Acquired, Goal, Guard, OnRevokeRequest, Plan, Released, hold};
 
 /// Waits for a permit, and holds it until COMMAND has ended.
 pub(crate) async fn semaphore(args: SemaphoreArgs) -> Result<Exit, Failure> {
@@ -29,10 +29,10 @@ pub(crate) async fn semaphore(args: SemaphoreArgs) -> Result<Exit, Failure> {
 impl Goal for Semaphore {
     type Guard = Permit;
 
-    async fn acquire(&self, when_busy: WhenBusy) -> Result<Option<Permit>, Failure> {
+    async fn acquire(&self, when_busy: WhenBusy) -> Result<Acquired<Permit>, Failure> {
         Ok(match when_busy {
-            WhenBusy::Wait => Some(self.acquire().await?),
-            WhenBusy::GiveUp => self.try_acquire().await?,
+            WhenBusy::Wait => Acquired::Held(self.acquire().await?),
+            WhenBusy::GiveUp => self.try_acquire().await?.into(),
         })
     }
 }

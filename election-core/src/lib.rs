@@ -21,6 +21,7 @@ mod member;
 pub mod name;
 mod nominee;
 mod observer;
+pub mod once;
 mod outcome;
 pub mod place;
 mod policy;

@@ -8,6 +8,7 @@
 //! |---|---|---|---|
 //! | [`election`] | `client.election("/app/leader").nominate()?` | one leader; observers; operators move or end the lead | [page][election-page] |
 //! | [`lock`] | `client.lock("/app/lock").lock().await?` | one holder at a time, in the order of asking, or readers together; revocable | [page][lock-page] |
+//! | [`once`] | `client.once("/app/nightly", period).begin().await?` | of machines that start a job, one runs it in a period | [page][once-page] |
 //! | [`semaphore`] | `client.semaphore("/app/convert", three).acquire().await?` | a fixed number of permits | [page][semaphore-page] |
 //! | [`barrier`] | `client.barrier("/app/gate").wait().await?`, `double_barrier` | waiters pass once it is lifted; participants begin and end together | [page][barrier-page] |
 //! | [`queue`] | `client.queue("/app/jobs").take().await?`, `priority_queue` | each item to one taker: at most once, or at least once | [page][queue-page] |
@@ -27,6 +28,7 @@
 //!
 //! [election-page]: https://github.com/zk-election/zk-election/blob/main/docs/operating.md
 //! [lock-page]: https://github.com/zk-election/zk-election/blob/main/docs/lock.md
+//! [once-page]: https://github.com/zk-election/zk-election/blob/main/docs/once.md
 //! [semaphore-page]: https://github.com/zk-election/zk-election/blob/main/docs/semaphore.md
 //! [barrier-page]: https://github.com/zk-election/zk-election/blob/main/docs/barrier.md
 //! [queue-page]: https://github.com/zk-election/zk-election/blob/main/docs/queue.md
@@ -67,6 +69,7 @@ mod hub;
 mod ids;
 pub mod lock;
 pub mod names;
+pub mod once;
 mod ordered_children;
 mod path;
 mod queues;

@@ -6,6 +6,7 @@ Exit codes of `run`, `lock`, `semaphore`, `barrier enter` and `queue claim`:
   COMMAND's own, or 128 + N if signal N killed it; and if there is no COMMAND to tell:
     1  not to be had with --try, or in time with --wait; `queue claim`: no item
     2  the arguments cannot be used
+    3  `lock --once-per`: not due, since COMMAND has run
    69  with --wait: `run`: not elected in time; the others: no server in reach in time
    70  a fault in zkelect itself
    71  the operating system refused something, or COMMAND cannot be stopped

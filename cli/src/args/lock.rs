@@ -1,15 +1,16 @@
 //! The command line of `zkelect lock`.
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use super::exit_codes::EXIT_CODES;
-use super::{AclArgs, CommandArgs, LeaseArgs, LockFormat, PatienceArgs, ServersArgs};
+use super::{AclArgs, CommandArgs, LeaseArgs, LockFormat, PatienceArgs, ServersArgs, Time};
 
 const LOCK_HELP: &str = "\
 Examples:
   zkelect lock --servers zk1:2181,zk2:2181,zk3:2181 /locks/backup -- ./backup
   zkelect lock --servers zk1:2181/app --try /locks/backup -- ./backup || echo 'it is at work'
   zkelect lock --servers zk1:2181 --wait 30s --shared /locks/files -- ./read-files
+  zkelect lock --servers zk1:2181 --once-per 20h --try --quiet /jobs/nightly -- ./nightly.sh
 
 COMMAND finds in its environment:
   ZKELECT_TOKEN  the fencing token, a decimal number that is greater than that of every earlier
@@ -29,7 +30,10 @@ When the lock is in doubt or lost, COMMAND's process group gets SIGTERM, and SIG
 but no later than the lease deadline: the moment from which another machine may hold the lock. That
 holds also while zkelect itself is stopped, and COMMAND does not outlive a zkelect that was killed.
 COMMAND is not started again: what the lock protected may have changed.
-COMMAND's standard input is zkelect's, or empty where that is a terminal.";
+COMMAND's standard input is zkelect's, or empty where that is a terminal.
+
+With --once-per, PATH.once keeps the record of the last run: when it began by the servers' clock, which
+contender ran it, and how it ended. Delete it to have COMMAND run before it is due.";
 
 /// Waits for a lock and runs COMMAND while it holds the lock: flock(1) for several machines.
 ///
@@ -52,7 +56,13 @@ pub(crate) struct LockArgs {
     #[arg(short, long)]
     pub(crate) shared: bool,
     #[command(flatten)]
+    pub(crate) once: OnceArgs,
+    #[command(flatten)]
     pub(crate) patience: PatienceArgs,
+    /// Print nothing but warnings and errors, and end with code 0 in place of 1 and 3 where COMMAND is not
+    /// run because others hold the lock or it is not due: cron(8) sends what is printed by mail.
+    #[arg(short, long, conflicts_with = "conflict_exit_code")]
+    pub(crate) quiet: bool,
     /// The format of contenders' znodes: all contenders for a lock need the same one.
     #[arg(long, value_name = "NAME", default_value_t = LockFormat::DEFAULT)]
     pub(crate) format: LockFormat,
@@ -66,4 +76,27 @@ pub(crate) struct LockArgs {
     pub(crate) lease: LeaseArgs,
     #[command(flatten)]
     pub(crate) command: CommandArgs,
+}
+
+/// The period in which COMMAND runs once, on this or another machine.
+#[derive(Debug, Args)]
+pub(crate) struct OnceArgs {
+    /// Run COMMAND only if its last run began this long ago, or never; otherwise end with code 3. Of machines that
+    /// start it together or one after the other, one runs it. Take less than the distance of the starts: 20h for
+    /// each night.
+    #[arg(long, value_name = "TIME", conflicts_with = "shared")]
+    pub(crate) once_per: Option<Time>,
+    /// Which runs do not count for --once-per, so that the next contender runs COMMAND again.
+    #[arg(long, value_name = "WHICH", value_enum, default_value_t = Again::Never, requires = "once_per")]
+    pub(crate) again: Again,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Again {
+    /// Each run counts from its beginning, also one that failed.
+    Never,
+    /// Those whose zkelect died, lost the lock, or was ended by a signal, before COMMAND had ended.
+    Interrupted,
+    /// Those, and those whose COMMAND ended with another code than 0.
+    Failed,
 }

@@ -14,7 +14,7 @@ use crate::contender::Departure;
 use crate::event::Subject;
 use crate::exit::{CommandExit, Exit};
 use crate::failure::Failure;
-use crate::holding::{Conclusion, Goal, Guard, OnRevokeRequest, Plan, Released, hold};
+use crate::holding::{Acquired, Conclusion, Goal, Guard, OnRevokeRequest, Plan, Released, hold};
 
 /// Enters, runs COMMAND, and leaves with the others.
 pub(super) async fn enter(args: &BarrierEnterArgs) -> Result<Exit, Failure> {
@@ -41,10 +41,10 @@ struct Entry {
 impl Goal for Entry {
     type Guard = Inside;
 
-    async fn acquire(&self, _: WhenBusy) -> Result<Option<Inside>, Failure> {
+    async fn acquire(&self, _: WhenBusy) -> Result<Acquired<Inside>, Failure> {
         let entered = self.barrier.enter().await?;
         let contact = Contact::new(&self.client);
-        Ok(Some(Inside { path: self.path.clone(), entered, contact }))
+        Ok(Acquired::Held(Inside { path: self.path.clone(), entered, contact }))
     }
 }
 

@@ -2,7 +2,9 @@
 
 use core::fmt;
 use core::time::Duration;
+use std::time::SystemTime;
 
+use election_tokio::once::NotDue;
 use serde::Serialize;
 
 use crate::event::Event;
@@ -40,6 +42,14 @@ pub(super) enum HoldingEvent {
         #[serde(flatten)]
         by: By,
     },
+    /// With `--once-per`: COMMAND has run already, and is not run.
+    NotDue {
+        /// How far the last run has come.
+        run: String,
+        began: String,
+        by: String,
+        due: String,
+    },
     /// The last event, exactly once.
     Ended { reason: String },
 }
@@ -60,6 +70,28 @@ impl fmt::Display for By {
     }
 }
 
+impl HoldingEvent {
+    pub(super) fn of_not_due(not_due: &NotDue) -> Self {
+        let NotDue { last, until, .. } = not_due;
+        Self::NotDue {
+            run: last.state.to_string(),
+            began: text_of(last.began),
+            by: last.by.clone(),
+            due: text_of(*until),
+        }
+    }
+}
+
+/// Returns the time in the form of RFC 3339, which has none before 1970 or after 9999.
+fn text_of(time: SystemTime) -> String {
+    const YEAR_10000: Duration = Duration::from_secs(253_402_300_800);
+    match time.duration_since(SystemTime::UNIX_EPOCH) {
+        Ok(since) if since < YEAR_10000 => humantime::format_rfc3339_millis(time).to_string(),
+        Ok(_) => "9999-12-31T23:59:59.999Z".to_owned(),
+        Err(_) => "1970-01-01T00:00:00.000Z".to_owned(),
+    }
+}
+
 impl Event for HoldingEvent {
     fn name(&self) -> &'static str {
         match self {
@@ -69,6 +101,7 @@ impl Event for HoldingEvent {
             Self::RevokeRequested { .. } => "revoke_requested",
             Self::Lost { .. } => "lost",
             Self::Released { .. } => "released",
+            Self::NotDue { .. } => "not_due",
             Self::Ended { .. } => "ended",
         }
     }
@@ -87,6 +120,9 @@ impl Event for HoldingEvent {
             Self::RevokeRequested { .. } => "another client asks for what is held".to_owned(),
             Self::Lost { reason, .. } => format!("holds no more: {reason}"),
             Self::Released { by } => format!("lets go of what it held by {by}"),
+            Self::NotDue { run, began, by, due } => format!(
+                "not due before {due}: {by} has run it at {began} ({run}), by the servers' clock"
+            ),
             Self::Ended { reason } => format!("is over: {reason}"),
         }
     }
@@ -128,6 +164,15 @@ mod tests {
             (
                 HoldingEvent::Released { by: By { token: None, ..by() } },
                 r#""event":"released","lock":"/l","id":"a \"b\"","znode":"c-1""#,
+            ),
+            (
+                HoldingEvent::NotDue {
+                    run: "failed".into(),
+                    began: text_of(SystemTime::UNIX_EPOCH - Duration::from_secs(1)),
+                    by: "h".into(),
+                    due: text_of(SystemTime::UNIX_EPOCH + Duration::from_secs(1 << 40)),
+                },
+                r#""event":"not_due","lock":"/l","id":"a \"b\"","run":"failed","began":"1970-01-01T00:00:00.000Z","by":"h","due":"9999-12-31T23:59:59.999Z""#,
             ),
             (
                 HoldingEvent::Ended { reason: "r".into() },

@@ -7,6 +7,7 @@ use std::fs::File;
 use std::io;
 
 use election_tokio::lock::ReleaseError;
+use election_tokio::once::NotDue;
 use election_tokio::{ConnectionState, Token, Updates};
 use tokio::time::{Instant, timeout};
 
@@ -149,6 +150,11 @@ impl<G: Guard> Grip<G> {
         let (by, valid_for_ms) = (by(&guard), valid_for_ms(&guard));
         self.recorder.record(&HoldingEvent::Acquired { by, valid_for_ms });
         self.place = Place::Holding(guard);
+    }
+
+    /// Records that COMMAND has run already, and when it is due.
+    pub(super) fn not_due(&mut self, not_due: &NotDue) {
+        self.recorder.record(&HoldingEvent::of_not_due(not_due));
     }
 
     /// Returns variables for COMMAND; none if nothing is held.

@@ -18,7 +18,7 @@ use crate::contender::Departure;
 use crate::event::Subject;
 use crate::exit::{CommandExit, Exit};
 use crate::failure::Failure;
-use crate::holding::{Conclusion, Goal, Guard, OnRevokeRequest, Plan, Released, hold};
+use crate::holding::{Acquired, Conclusion, Goal, Guard, OnRevokeRequest, Plan, Released, hold};
 
 /// Waits for an item, and holds a claim to it until COMMAND has ended.
 pub(super) async fn claim(args: &QueueClaimArgs) -> Result<Exit, Failure> {
@@ -47,7 +47,7 @@ struct Claiming<'a> {
 impl Goal for Claiming<'_> {
     type Guard = Claim;
 
-    async fn acquire(&self, when_busy: WhenBusy) -> Result<Option<Claim>, Failure> {
+    async fn acquire(&self, when_busy: WhenBusy) -> Result<Acquired<Claim>, Failure> {
         let mut claimed = self.queue.try_claim().await?;
         if claimed.is_none() {
             check_format(&self.client, self.path, self.format).await?;
@@ -55,12 +55,13 @@ impl Goal for Claiming<'_> {
                 claimed = Some(self.queue.claim().await?);
             }
         }
-        Ok(claimed.map(|claimed| Claim {
+        let claim = claimed.map(|claimed| Claim {
             path: self.path.to_owned(),
             item: claimed.item().clone(),
             claimed: Mutex::new(claimed),
             contact: Contact::new(&self.client),
-        }))
+        });
+        Ok(claim.into())
     }
 }
 

@@ -51,6 +51,8 @@ mod lock_doubt;
 #[cfg(test)]
 mod lock_hand_over;
 #[cfg(test)]
+mod lock_once;
+#[cfg(test)]
 mod members;
 #[cfg(test)]
 mod nothing_lives_on;

@@ -225,6 +225,11 @@ fn the_commands_of_the_guide_do_what_it_says() {
     assert!(run >= 4, "{run} commands");
 }
 
+#[test]
+fn the_commands_of_the_page_on_jobs_do_what_it_says() {
+    assert_eq!(run_page(&top().join("docs/once.md")), 1);
+}
+
 /// The first block of its page, which shows each subcommand.
 #[test]
 fn the_commands_that_the_command_line_begins_with_do_what_it_says() {

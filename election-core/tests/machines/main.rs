@@ -23,6 +23,7 @@ mod lab;
 mod lock_delays;
 mod members;
 mod observers;
+mod once;
 mod properties;
 mod queues;
 mod semaphores;

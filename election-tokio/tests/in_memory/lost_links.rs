@@ -10,6 +10,7 @@ use election_tokio::election::{Blocker, Follow, Observation, Obstacle};
 use election_tokio::format::Format;
 use election_tokio::group::MembershipState;
 use election_tokio::health::NomineeHealth;
+use election_tokio::once::{Admission, OnceError, RunState, TakeAgain};
 use election_tokio::queue::{PriorityQueue, Queue};
 use election_tokio::{Client, CreateMode};
 use tokio::time::timeout;
@@ -33,6 +34,7 @@ enum Kind {
     Election(Format),
     Lock(Format),
     ReadLock,
+    Once,
     Semaphore,
     Barrier,
     DoubleBarrier,
@@ -49,7 +51,8 @@ impl Kind {
         let formats = [Format::curator_latch(), Format::kazoo(), Format::go_zookeeper()];
         let mut all: Vec<_> = formats.into_iter().map(Self::Election).collect();
         all.extend([Self::Lock(Format::curator_lock()), Self::Lock(Format::go_zookeeper())]);
-        all.extend([Self::ReadLock, Self::Semaphore, Self::Barrier, Self::DoubleBarrier]);
+        all.extend([Self::ReadLock, Self::Once, Self::Semaphore, Self::Barrier]);
+        all.push(Self::DoubleBarrier);
         all.extend([Self::Queue, Self::PriorityQueue, Self::Counter, Self::Group]);
         all.extend([Self::Commit, Self::Observer]);
         all
@@ -72,6 +75,7 @@ impl Kind {
                 let guard = client.read_lock(NODE).lock().await.map_err(text)?;
                 guard.release().await.map(drop).map_err(text)
             }
+            Self::Once => once(client).await,
             Self::Semaphore => {
                 let semaphore = client.semaphore(NODE, NonZeroU32::MIN);
                 let permit = semaphore.acquire().await.map_err(text)?;
@@ -117,6 +121,27 @@ impl Kind {
 
 fn text(error: impl Debug) -> String {
     format!("{error:?}")
+}
+
+/// Runs a job, until a run is recorded as a success.
+async fn once(client: &Client) -> Result<(), String> {
+    let job = client.once(NODE, LONG).by("a").take_again(TakeAgain::Interrupted);
+    loop {
+        let ended = match job.begin().await {
+            Ok(Admission::Run(run)) => run.succeeded().await,
+            Ok(other) => return Err(text(other)),
+            Err(error) => Err(error),
+        };
+        match ended {
+            Ok(()) => return Ok(()),
+            Err(OnceError::Lost { .. }) => {}
+            Err(error) => return Err(text(error)),
+        }
+        // The end was recorded, and the reply lost, and then the lock.
+        if job.last().await.map_err(text)?.is_some_and(|run| run.state == RunState::Succeeded) {
+            return Ok(());
+        }
+    }
 }
 
 async fn in_queue(queue: &Queue) -> Result<(), String> {

@@ -65,6 +65,8 @@ mod observers;
 #[cfg(test)]
 mod old_servers;
 #[cfg(test)]
+mod once;
+#[cfg(test)]
 mod operating;
 #[cfg(test)]
 mod other_servers;

@@ -75,6 +75,22 @@ async fn each_error_of_a_recipe_names_recipe_path_and_step() {
     names(&closed.counter("/c").get().await.unwrap_err(), &["counter /c, get", "closed"]);
 }
 
+#[tokio::test(start_paused = true)]
+async fn each_error_of_a_job_names_its_path_and_step() {
+    let server = Server::new();
+    let client = server.client().await;
+    let period = core::time::Duration::from_secs(1);
+    client.create("/words.once", "many", CreateMode::Persistent).await.unwrap();
+    let foreign = client.once("/words", period).begin().await.unwrap_err();
+    names(&foreign, &["/words.once is not the record of a run"]);
+    let format = election_tokio::format::Format::zookeeper_write_lock();
+    let unguarded = client.once("/job", period).format(format).begin().await.unwrap_err();
+    names(&unguarded, &["once /job, record", "nothing was sent"]);
+    client.clone().close().await.unwrap();
+    let closed = client.once("/job", period).last().await.unwrap_err();
+    names(&closed, &["once /job, read", "closed"]);
+}
+
 /// The code with its name, and what to do.
 #[tokio::test(start_paused = true)]
 async fn a_refusal_of_a_server_is_named_with_advice() {

@@ -156,6 +156,7 @@ fn each_recipe_has_a_module() -> io::Result<()> {
         ("config", "ConfigWatch"),
         ("counter", "Counter"),
         ("names", "Names"),
+        ("once", "OnceRun"),
         ("watch", "PersistentWatch"),
         ("ensemble", "EnsembleConfig"),
         ("format", "Format"),

@@ -1,4 +1,4 @@
-//! The other recipes: locks, semaphores, barriers, queues, counters, two-phase commits, groups.
+//! The other recipes: locks, semaphores, barriers, queues, counters, jobs that run once, two-phase commits, groups.
 #![forbid(unsafe_code)]
 
 mod barriers;
@@ -10,6 +10,7 @@ mod locks;
 mod locks_let_go;
 mod member_refused_deletion;
 mod members;
+mod once;
 mod queue_refused_claim;
 mod queues;
 mod recipe_of_another_crate;
