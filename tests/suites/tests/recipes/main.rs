@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod barriers;
+mod caches;
 mod commit_refused_deletion;
 mod commits;
 mod double_barrier_refused;
