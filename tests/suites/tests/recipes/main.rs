@@ -11,6 +11,7 @@ mod locks;
 mod locks_let_go;
 mod member_refused_deletion;
 mod members;
+mod persistent_nodes;
 mod queue_refused_claim;
 mod queues;
 mod recipe_of_another_crate;
