@@ -194,7 +194,7 @@ fn a_cached_znode_holds_three_hundred_bytes_beside_its_data() -> Outcome<()> {
         Ok(cache)
     };
     let (cache, bytes) = held(&runtime, filling)?;
-    let filled = began.elapsed() - Duration::from_secs(2);
+    let filled = began.elapsed().saturating_sub(Duration::from_secs(2));
     let each = bytes / i64::try_from(znodes)?;
     println!(
         "{znodes} znodes: {each} bytes each with path and {DATA} of data, filled in {filled:?}"
