@@ -12,10 +12,12 @@
 //! `pzxid` differs. One-shot watches need no such round: the server compares each with the zxid that the session
 //! has seen.
 
+mod batch;
 mod node;
 mod question;
 mod reader;
 mod scope;
+mod slot;
 mod slots;
 
 use alloc::string::String;
@@ -25,12 +27,13 @@ use alloc::vec::Vec;
 use zk_jute::Zxid;
 use zk_jute::records::EventType;
 
+use batch::Batch;
 pub use node::{CacheChange, CacheData, CachedNode};
 pub use question::{CacheQuestion, CacheRead, CacheRequest, CacheWatching};
 pub use reader::CacheReader;
 use reader::Readers;
 pub use scope::CacheScope;
-use slots::{Batch, Slots};
+use slots::Slots;
 
 /// Keeps a tree of znodes. A driver makes its requests.
 ///
@@ -342,6 +345,6 @@ impl CacheTracker {
     /// several changes of a znode as one.
     pub fn poll_change(&mut self, reader: CacheReader) -> Option<CacheChange> {
         let current = self.current();
-        self.readers.poll(reader, &self.slots, current)
+        self.readers.poll(reader, |path| self.slots.look(path), current)
     }
 }

@@ -4,7 +4,7 @@
 
 extern crate alloc;
 
-mod cache;
+pub mod cache;
 mod callers;
 mod deadlines;
 mod event;
@@ -30,10 +30,6 @@ mod status;
 mod view;
 mod window;
 
-pub use cache::{
-    CacheChange, CacheData, CacheQuestion, CacheRead, CacheReader, CacheRequest, CacheScope,
-    CacheTracker, CacheWatching, CachedNode,
-};
 pub use event::{Event, RecipeEnd, Step, Wake};
 pub use grant::{Grant, GrantChange, GrantEnd};
 pub use group::{

@@ -7,9 +7,9 @@ mod tree;
 
 use core::fmt;
 
-use election_session::{CacheData, CacheScope};
+use election_session::cache::{CacheData, CacheScope};
 
-pub use election_session::{CacheChange, CachedNode};
+pub use election_session::cache::{CacheChange, CachedNode};
 pub use tree::{CacheChanges, CacheView, CachedTree};
 
 use crate::Error;

@@ -58,6 +58,34 @@ impl Client {
             when_evicted: WhenEvicted::default(),
         }
     }
+
+    /// Creates an ephemeral znode of this client's own at a path and keeps it there, as Curator's
+    /// `PersistentNode`: it is made again, with the data that was set last, in each later session
+    /// and after another client has deleted it. Waits until it exists; if another session has the
+    /// path, until that znode is gone. Missing parents are created.
+    ///
+    /// It is a member of the group at its parent: [`Group`] has the settings, among them what happens
+    /// if the path is taken, or the znode deleted.
+    ///
+    /// Cancel safe: dropping the future deletes the znode, in the background.
+    ///
+    /// # Errors
+    ///
+    /// [`MembershipError`]: waiting does not repair it.
+    #[doc(alias = "PersistentNode")]
+    pub async fn persistent_node(
+        &self,
+        path: &str,
+        data: impl Into<Bytes>,
+    ) -> Result<Membership, MembershipError> {
+        let Some((parent, name)) = path.rsplit_once('/').filter(|(_, name)| !name.is_empty())
+        else {
+            let error = check_path(path).err().unwrap_or(PathError::Permanent);
+            return Err(MembershipError::InvalidPath { path: path.to_owned(), error });
+        };
+        let parent = if parent.is_empty() { "/" } else { parent };
+        self.group(parent).join_as(name, data).await
+    }
 }
 
 impl Group {

@@ -15,6 +15,7 @@
 //! | [`commit`] | `client.two_phase_commit("/app/tx").join("a").await?` | one decision for all sites | [page][commit-page] |
 //! | [`group`] | `client.group("/app/workers").join("10.0.0.5").await?` | members, and views of all of them at one moment | [page][group-page] |
 //! | [`config`] | `client.config::<String>("/app/limit").watch()` | a typed value, watched, replaced by its version | [page][config-page] |
+//! | [`cache`] | `client.cache("/config").keep()?` | a tree in memory, with a stream of its changes | [page][cache-page] |
 //! | [`names`] | `client.names("/app/names").register("db", "10.0.0.5").await?` | a name with one registrar | [page][names-page] |
 //! | [`counter`] | `client.counter("/app/done").add(1).await?` | a number; no change is made twice | [page][counter-page] |
 //! | [`recipe`] | `client.stand("/rounds/7", machine)?` | a recipe of your own | [page][recipe-page] |
@@ -35,6 +36,7 @@
 //! [commit-page]: https://github.com/zk-election/zk-election/blob/main/docs/two-phase-commit.md
 //! [group-page]: https://github.com/zk-election/zk-election/blob/main/docs/group-membership.md
 //! [config-page]: https://github.com/zk-election/zk-election/blob/main/docs/configuration.md
+//! [cache-page]: https://github.com/zk-election/zk-election/blob/main/docs/cache.md
 //! [names-page]: https://github.com/zk-election/zk-election/blob/main/docs/names.md
 //! [counter-page]: https://github.com/zk-election/zk-election/blob/main/docs/counter.md
 //! [recipe-page]: https://github.com/zk-election/zk-election/blob/main/docs/guide/src/runtimes.md

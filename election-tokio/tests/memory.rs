@@ -158,3 +158,48 @@ fn a_waiter_of_a_lock_holds_little() -> Outcome<()> {
     drop((guard, waiters));
     Ok(())
 }
+
+/// The bytes of data of a cached znode.
+const DATA: usize = 100;
+
+/// Makes a tree of a hundred parents with so many children together.
+async fn make(servers: &str, znodes: usize) -> Outcome<Client> {
+    let client = connect(servers).await?;
+    client.create("/tree", "", CreateMode::Persistent).await?;
+    for parent in 0..100 {
+        let parent = format!("/tree/{parent:02}");
+        let mut creates = client.transaction().create(&parent, "", CreateMode::Persistent);
+        for child in 0..znodes / 100 {
+            let path = format!("{parent}/znode-{child:06}");
+            creates = creates.create(&path, vec![b'x'; DATA], CreateMode::Persistent);
+        }
+        creates.commit().await?;
+    }
+    Ok(client)
+}
+
+/// The memory of a cached tree, beside paths and data; its fill, and its round after a lost connection.
+///
+/// With `CACHED_ZNODES=100000` and `--nocapture` it prints the figures of the page.
+#[test]
+fn a_cached_znode_holds_three_hundred_bytes_beside_its_data() -> Outcome<()> {
+    let znodes = std::env::var("CACHED_ZNODES").map_or(Ok(10_000), |text| text.parse())?;
+    let (servers, runtime) = (server()?, runtime()?);
+    let client = runtime.block_on(make(&servers, znodes))?;
+    let began = std::time::Instant::now();
+    let filling = async {
+        let cache = client.cache("/tree").keep()?;
+        cache.current().await?;
+        rest().await;
+        Ok(cache)
+    };
+    let (cache, bytes) = held(&runtime, filling)?;
+    let filled = began.elapsed().saturating_sub(Duration::from_secs(2));
+    let each = bytes / i64::try_from(znodes)?;
+    println!(
+        "{znodes} znodes: {each} bytes each with path and {DATA} of data, filled in {filled:?}"
+    );
+    assert!(each < 300 + i64::try_from(DATA)?, "{each} bytes a znode");
+    assert_eq!(cache.read(|tree| tree.iter().count()), znodes + 101);
+    Ok(())
+}

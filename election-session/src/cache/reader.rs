@@ -6,7 +6,7 @@ use alloc::sync::Arc;
 use zk_jute::Zxid;
 
 use super::node::{CacheChange, CachedNode};
-use super::slots::Slots;
+use super::slot::Shown;
 
 /// A reader of a cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -46,16 +46,17 @@ impl Readers {
         }
     }
 
-    pub(super) fn poll(
+    /// Returns the next change for a reader, where `look` returns what is shown at a path.
+    pub(super) fn poll<'a>(
         &mut self,
         key: CacheReader,
-        slots: &Slots,
+        look: impl Fn(&str) -> &'a Shown,
         current: Option<Zxid>,
     ) -> Option<CacheChange> {
         let reader = self.by_key.get_mut(&key)?;
         while let Some((path, before)) = reader.pending.pop_first() {
-            return Some(match (before, slots.node(&path).cloned()) {
-                (before, None) if slots.is_unreadable(&path) => {
+            return Some(match (before, look(&path).node().cloned()) {
+                (before, None) if look(&path).is_unreadable() => {
                     CacheChange::Unreadable { path, before }
                 }
                 (None, None) => continue,

@@ -11,17 +11,13 @@ use core::ops::Bound;
 use zk_jute::Zxid;
 use zk_jute::records::Stat;
 
+use super::batch::Batch;
 use super::node::{CacheData, CachedNode};
 use super::question::{CacheQuestion, CacheRead, CacheWatching};
 use super::reader::Readers;
 use super::scope::CacheScope;
+use super::slot::{After, Fresh, Names, Shown, Slot};
 use crate::path::child_path;
-
-mod batch;
-mod slot;
-
-pub(super) use batch::Batch;
-use slot::{After, Fresh, Names, Shown, Slot};
 
 /// The znodes by path, and which of them have to be asked for.
 #[derive(Debug)]
@@ -337,11 +333,12 @@ impl Slots {
     }
 
     pub(super) fn node(&self, path: &str) -> Option<&Arc<CachedNode>> {
-        self.by_path.get(path)?.shown.node()
+        self.look(path).node()
     }
 
-    pub(super) fn is_unreadable(&self, path: &str) -> bool {
-        self.by_path.get(path).is_some_and(|slot| slot.shown.is_unreadable())
+    /// Returns what is shown at a path.
+    pub(super) fn look(&self, path: &str) -> &Shown {
+        self.by_path.get(path).map_or(&Shown::Nothing, |slot| &slot.shown)
     }
 
     pub(super) fn nodes(&self) -> impl Iterator<Item = (&Arc<str>, &Arc<CachedNode>)> {

@@ -1,6 +1,6 @@
 //! How many requests a cache makes.
 
-use election_session::{CacheQuestion, CacheWatching};
+use election_session::cache::{CacheQuestion, CacheWatching};
 
 use super::world::World;
 

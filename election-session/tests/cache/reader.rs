@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use election_session::{CacheChange, CacheReader, CacheTracker, CachedNode};
+use election_session::cache::{CacheChange, CacheReader, CacheTracker, CachedNode};
 
 type Fold = BTreeMap<String, (i64, i64)>;
 

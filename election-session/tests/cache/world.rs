@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use bytes::Bytes;
-use election_session::{
+use election_session::cache::{
     CacheData, CacheQuestion, CacheRead, CacheRequest, CacheScope, CacheTracker, CacheWatching,
 };
 use zk_jute::Zxid;

@@ -4,17 +4,18 @@ use core::future::{Future, poll_fn};
 use core::pin::{Pin, pin};
 use core::task::{Context, Poll};
 use core::time::Duration;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
-use election_session::{CacheData, CacheQuestion, CacheRead, CacheRequest, CacheWatching};
+use election_session::cache::{
+    CacheData, CacheQuestion, CacheRead, CacheRequest, CacheTracker, CacheWatching,
+};
 use futures_core::Stream as _;
 use futures_util::stream::FuturesUnordered;
 use zk_jute::records::Stat;
 use zk_jute::{SessionId, Zxid};
 use zk_session::WatchMode;
 
-use super::tree::Kept;
 use crate::client::{
     Children, Client, Leaves, Obstacle, OneshotWatch, PersistentWatch, ReadOutcome, Stamped,
 };
@@ -27,6 +28,19 @@ const WINDOW: usize = 64;
 const LOOK: Duration = Duration::from_secs(60);
 
 type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+
+/// The tracker, which the driver and the callers use in turn.
+pub(super) struct Kept(Mutex<CacheTracker>);
+
+impl Kept {
+    pub(super) const fn new(tracker: CacheTracker) -> Self {
+        Self(Mutex::new(tracker))
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, CacheTracker> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 /// The outcome of a request.
 enum Answer {

@@ -4,28 +4,19 @@ use core::fmt;
 use core::future::poll_fn;
 use core::pin::Pin;
 use core::task::{Context, Poll, Waker};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
-use election_session::{
+use election_session::cache::{
     CacheChange, CacheData, CacheReader, CacheScope, CacheTracker, CacheWatching, CachedNode,
 };
 use futures_core::Stream;
 use tokio::task::AbortHandle;
 use zk_jute::{OpCode, Zxid};
 
-use super::driver::Driver;
+use super::driver::{Driver, Kept};
 use crate::broadcast::{Receiver, Sender};
 use crate::client::Client;
 use crate::{Error, ErrorKind};
-
-/// The tracker, which the driver and the callers use in turn.
-pub(super) struct Kept(Mutex<CacheTracker>);
-
-impl Kept {
-    pub(super) fn lock(&self) -> MutexGuard<'_, CacheTracker> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
 
 /// The last report of the driver.
 #[derive(Clone, Debug)]
@@ -48,7 +39,7 @@ pub struct CachedTree {
 impl CachedTree {
     pub(super) fn begin(client: Client, root: String, scope: CacheScope, data: CacheData) -> Self {
         let tracker = CacheTracker::new(scope, data, CacheWatching::Persistent);
-        let kept = Arc::new(Kept(Mutex::new(tracker)));
+        let kept = Arc::new(Kept::new(tracker));
         let sender = Sender::new(News::More);
         let news = sender.subscribe();
         let driver = Driver::new(client, root.clone(), data, Arc::clone(&kept));

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod barriers;
+mod caches;
 mod commit_refused_deletion;
 mod commits;
 mod double_barrier_refused;
@@ -11,6 +12,7 @@ mod locks_let_go;
 mod member_refused_deletion;
 mod members;
 mod once;
+mod persistent_nodes;
 mod queue_refused_claim;
 mod queues;
 mod recipe_of_another_crate;

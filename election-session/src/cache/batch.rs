@@ -9,13 +9,13 @@ const OVERHEAD: usize = 128;
 
 /// The room in one request.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::cache) struct Batch {
+pub(super) struct Batch {
     znodes: usize,
     bytes: usize,
 }
 
 impl Batch {
-    pub(in crate::cache) const fn of(znodes: usize) -> Self {
+    pub(super) const fn of(znodes: usize) -> Self {
         Self { znodes, bytes: LARGEST }
     }
 

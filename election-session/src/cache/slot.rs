@@ -5,8 +5,8 @@ use alloc::sync::Arc;
 use zk_jute::Zxid;
 use zk_jute::records::Stat;
 
-use crate::cache::node::CachedNode;
-use crate::cache::question::CacheWatching;
+use super::node::CachedNode;
+use super::question::CacheWatching;
 
 #[derive(Debug)]
 pub(super) struct Slot {
