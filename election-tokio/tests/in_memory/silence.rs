@@ -98,8 +98,9 @@ impl Connector for Addresses {
             let inner = self.server.connect(address).await?;
             self.doors().connected.push(address.host.clone());
             let (doors, host) = (Arc::clone(&self.doors), address.host.clone());
-            Ok(Box::new(Stream { inner, doors, host, next: Box::pin(sleep(Duration::ZERO)) })
-                as Box<dyn Transport>)
+            let next = Box::pin(sleep(Duration::ZERO));
+            let stream = Stream { inner, doors, host, held: Vec::new(), next };
+            Ok(Box::new(stream) as Box<dyn Transport>)
         })
     }
 }
@@ -108,8 +109,26 @@ struct Stream {
     inner: Box<dyn Transport>,
     doors: Arc<Mutex<Doors>>,
     host: String,
+    /// What was sent to the process while it was stopped.
+    held: Vec<u8>,
     /// When a slow link gives something again.
     next: Pin<Box<Sleep>>,
+}
+
+impl Stream {
+    fn is_frozen(&self) -> bool {
+        let doors = self.doors.lock().unwrap_or_else(PoisonError::into_inner);
+        doors.frozen.contains(&self.host)
+    }
+
+    /// Gives the process what it could not read.
+    fn deliver(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        while !self.held.is_empty() {
+            let written = ready!(Pin::new(&mut self.inner).poll_write(cx, &self.held))?;
+            self.held.drain(..written);
+        }
+        Poll::Ready(Ok(()))
+    }
 }
 
 impl AsyncRead for Stream {
@@ -125,6 +144,7 @@ impl AsyncRead for Stream {
         }
         let link = doors.link;
         drop(doors);
+        ready!(self.deliver(cx))?;
         let Link::Slow(bytes) = link else {
             return Pin::new(&mut self.inner).poll_read(cx, buffer);
         };
@@ -144,6 +164,11 @@ impl AsyncWrite for Stream {
         cx: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
+        if self.is_frozen() {
+            self.held.extend_from_slice(bytes);
+            return Poll::Ready(Ok(bytes.len()));
+        }
+        ready!(self.deliver(cx))?;
         Pin::new(&mut self.inner).poll_write(cx, bytes)
     }
 
@@ -291,4 +316,20 @@ async fn a_reply_that_comes_in_bit_by_bit_is_no_silence() {
     assert_eq!(read, data);
     assert!(asked.elapsed() > millis(1_000), "{:?}", asked.elapsed());
     assert_eq!(addresses.connections(), 1);
+}
+
+/// The driver slept until the next ping, and looks again before that.
+#[tokio::test(start_paused = true)]
+async fn a_caller_after_a_rest_waits_for_no_longer() {
+    for after in (3_000..7_000).step_by(97) {
+        let addresses = Addresses::new();
+        let builder = addresses.builder(TWO).session_timeout(Duration::from_secs(6));
+        let client = builder.connect().await.unwrap();
+        sleep(millis(after)).await;
+        client.exists("/").await.unwrap();
+        addresses.freeze();
+        let asked = Instant::now();
+        client.exists("/").await.unwrap_err();
+        assert!(asked.elapsed() <= millis(410), "{after}: {:?}", asked.elapsed());
+    }
 }

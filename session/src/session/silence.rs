@@ -48,11 +48,11 @@ impl<R, W: Clone> Session<R, W> {
 
     /// Returns when the connection is left because nothing comes, though something is in flight.
     pub(super) fn overdue_at(&self, live: &Live) -> Option<Instant> {
-        let oldest = self.requests.oldest().map(|(_, sent_at)| sent_at);
-        let asked_at = asked_at(oldest, live.ping)?;
         if !self.may_leave(live) || self.requests.are_long_on_the_way() {
             return None;
         }
+        let oldest = self.requests.oldest().map(|(_, sent_at)| sent_at);
+        let asked_at = asked_at(oldest, live.ping)?;
         let silent_from = asked_at.max(live.last_received).max(live.silence_from);
         Some(silent_from + self.waits.bound(live.timeout))
     }

@@ -8,7 +8,9 @@ use election_tokio::election::{
 };
 use election_tokio::format::Format;
 use election_tokio::lease::{HeartbeatPace, LeaseGrade, LeaseMargin};
-use election_tokio::session::{Limits, OnExpiry, ReadOnlyServers, SessionEnd, WhileDisconnected};
+use election_tokio::session::{
+    Limits, OnExpiry, ReadOnlyServers, SessionEnd, SilentServers, WhileDisconnected,
+};
 use election_tokio::{ErrorCode, NomineeId, SessionId, Token, ZnodePath, Zxid};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -71,6 +73,7 @@ fn options_keep_their_form() -> TestResult {
     is_written(&ElectionNode::Create(NodeKind::Container), r#"{"create":"container"}"#)?;
     is_written(&WhileDisconnected::Queue, "\"queue\"")?;
     is_written(&ReadOnlyServers::Accept, "\"accept\"")?;
+    is_written(&SilentServers::Endure, "\"endure\"")?;
     is_written(&OnExpiry::Close, "\"close\"")?;
     let limits: Limits = serde_json::from_str(r#"{"max_in_flight":7}"#)?;
     assert_eq!(limits, Limits { max_in_flight: 7, ..Limits::default() });
