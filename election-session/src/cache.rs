@@ -171,7 +171,7 @@ impl CacheTracker {
                 self.handle_watch_added(request.ticket);
             }
             CacheQuestion::ReadMany(_) => {
-                self.largest_batch = 1;
+                (self.batch, self.largest_batch) = (1, 1);
                 self.handle_failed(request);
             }
             _ => self.handle_failed(request),
@@ -230,8 +230,14 @@ impl CacheTracker {
         self.moment = zxid.map(|_| self.zxid);
     }
 
-    /// Reports that a request failed with its connection, or was too large, or its reply. The tracker makes it
-    /// again; many reads in smaller parts.
+    /// Reports that a request for many reads was too large, or its reply. The tracker makes it again in smaller parts.
+    /// After the next gap it tries larger ones.
+    pub fn handle_too_large(&mut self, request: &CacheRequest) {
+        self.batch = (self.batch / 2).clamp(1, self.largest_batch);
+        self.handle_failed(request);
+    }
+
+    /// Reports that a request failed with its connection. The tracker makes it again.
     pub fn handle_failed(&mut self, request: &CacheRequest) {
         let CacheRequest { ticket, question } = request;
         match &mut self.setup {
@@ -245,7 +251,6 @@ impl CacheTracker {
         match question {
             CacheQuestion::Read(path) => self.slots.read_failed(*ticket, path),
             CacheQuestion::ReadMany(paths) => {
-                self.batch = (self.batch / 2).clamp(1, self.largest_batch);
                 for path in paths {
                     self.slots.read_failed(*ticket, path);
                 }
@@ -281,20 +286,21 @@ impl CacheTracker {
     /// Reports that a persistent watch is set again, and may have missed changes.
     pub fn handle_missed(&mut self) {
         self.slots.all_due();
-        self.void_moment();
+        self.gap();
     }
 
     /// Reports that the watches are gone, with their session or because a server does not know them. No request
     /// that was made counts any more.
     pub fn handle_watches_lost(&mut self) {
         self.slots.all_void();
-        self.void_moment();
+        self.gap();
         self.setup = Setup::Barrier(Asked::Due);
     }
 
-    const fn void_moment(&mut self) {
+    const fn gap(&mut self) {
         self.moment = None;
         self.mark = None;
+        self.batch = self.largest_batch;
     }
 
     /// Reads again what the client may not read, as a change of its access list causes no event. Call this seldom,

@@ -6,7 +6,7 @@ use alloc::sync::Arc;
 use zk_jute::records::Stat;
 use zk_jute::{SessionId, Version, Zxid};
 
-/// Whether a cache keeps the data of its znodes.
+/// The choice whether a cache keeps the data of its znodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CacheData {
     /// It keeps all data.

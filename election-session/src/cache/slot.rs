@@ -23,7 +23,7 @@ pub(super) enum Shown {
     Node(Arc<CachedNode>),
 }
 
-/// Whether a value still holds.
+/// The freshness of a value: whether it still holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fresh {
     /// No event has come since it was read.
@@ -44,7 +44,7 @@ pub(super) enum After {
     Unknown,
 }
 
-/// Whether the children of a znode are known by name.
+/// The knowledge of a znode's children by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Names {
     /// The next read of the znode tells whether it has to be listed.

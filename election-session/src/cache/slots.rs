@@ -350,7 +350,7 @@ impl Slots {
         all.map(|(path, _)| path)
     }
 
-    /// Returns the paths of all that a reader is told of.
+    /// Returns the paths of all that is shown.
     pub(super) fn shown(&self) -> impl Iterator<Item = &Arc<str>> {
         let all = self.by_path.iter().filter(|(_, slot)| !slot.shown.is_same(&Shown::Nothing));
         all.map(|(path, _)| path)

@@ -53,6 +53,22 @@ fn a_gap_costs_a_request_for_256_znodes_and_one_for_each_changed_list() {
     assert_eq!(world.asked.len(), ZNODES.div_ceil(256) + 2, "{:?}", world.asked.last());
 }
 
+/// The connection is lost again and again while all requests are on their way: the next ones are as large.
+#[test]
+fn lost_connections_make_requests_no_smaller() {
+    let mut world = filled();
+    for _ in 0..10 {
+        world.disconnect();
+        world.rest_of_wire();
+        world.ask();
+    }
+    world.asked.clear();
+    world.disconnect();
+    world.rest_of_wire();
+    world.rest();
+    assert_eq!(world.asked.len(), ZNODES.div_ceil(256));
+}
+
 /// A write costs one request, a creation one, a deletion one that names the moment, too.
 #[test]
 fn a_change_costs_one_request() {

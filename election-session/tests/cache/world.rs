@@ -199,7 +199,7 @@ impl World {
         }
     }
 
-    fn ask(&mut self) {
+    pub(crate) fn ask(&mut self) {
         while let Some(request) = self.tracker.poll_request() {
             self.log.push(format!("asks {request:?}"));
             self.asked.push(request.question.clone());
@@ -281,6 +281,13 @@ impl World {
         for item in batch {
             self.bring_in(item);
             self.check_tree();
+        }
+    }
+
+    /// Brings in all that is on the wire.
+    pub(crate) fn rest_of_wire(&mut self) {
+        while let Some(item) = self.wire.pop_front() {
+            self.bring_in(item);
         }
     }
 

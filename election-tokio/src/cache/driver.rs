@@ -202,7 +202,7 @@ impl Driver {
             (
                 CacheQuestion::ReadMany(_),
                 ErrorKind::ReplyTooLarge { .. } | ErrorKind::TooLarge { .. },
-            ) => tracker.handle_failed(request),
+            ) => tracker.handle_too_large(request),
             (_, _) if obstacle.is_some() => tracker.handle_failed(request),
             (_, _) => return Err(error),
         }

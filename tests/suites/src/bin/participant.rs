@@ -1,4 +1,4 @@
-//! Uses barriers, queues, counters and groups as a process of its own, as it is told on standard input.
+//! Uses barriers, queues, counters, groups and caches as a process of its own, as it is told on standard input.
 //!
 //! `participant SERVERS SESSION_TIMEOUT_MS`. It prints `ready` once it has a session. Each line of
 //! standard input is an order, `ID RECIPE VERB PATH [ARGUMENT...]`, and is carried out beside those
@@ -12,11 +12,13 @@
 //! | `queue`, `qn`, `kazoo` | `put DATA [PRIORITY]`, `fill COUNT PREFIX`, `take`, `drain`, `claim`, `done` |
 //! | `counter`, `curator_counter` | `count COUNT`, `get` |
 //! | `group`, `party`, `shallow_party` | `join NAME DATA`, `set DATA`, `leave`, `members`, `watch` |
+//! | `cache` | `begin`, `tree` |
 //!
 //! `fill` puts many, `drain` takes until there is nothing, and `count` adds 1 so often; each item is printed
 //! once it is known to be put, taken or counted. An item that may have been taken by this one or by another
 //! is printed with a `?` before it. `members` tells all members in alphabetical order, `NAME=DATA` of a group,
-//! the data of a party, and the names of a shallow one; `watch` gives an item for each view, without end.
+//! the data of a party, and the names of a shallow one; `watch` gives an item for each view, without end. `tree` tells the
+//! paths of a cache that was begun.
 //!
 //! Those of other libraries, which are in `tests/suites/tests/programs/interop/peers`, take the same orders.
 
@@ -29,6 +31,7 @@ use std::time::Duration;
 
 use election_tokio::Client;
 use election_tokio::barrier::Entered;
+use election_tokio::cache::CachedTree;
 use election_tokio::counter::{Counter, CounterError, CounterFormat};
 use election_tokio::group::{GroupFormat, GroupView, MemberData, Membership};
 use election_tokio::queue::{Claimed, Queue, QueueFormat, TakeError};
@@ -42,6 +45,7 @@ struct Kept {
     entered: Arc<Mutex<HashMap<String, Entered>>>,
     claimed: Arc<Mutex<HashMap<String, Claimed>>>,
     joined: Arc<Mutex<HashMap<String, Arc<Membership>>>>,
+    cached: Arc<Mutex<HashMap<String, Arc<CachedTree>>>>,
 }
 
 /// An order.
@@ -123,6 +127,26 @@ impl Order {
             "group" => self.group(client, GroupFormat::Plain, kept).await,
             "party" => self.group(client, GroupFormat::Party, kept).await,
             "shallow_party" => self.group(client, GroupFormat::ShallowParty, kept).await,
+            "cache" => self.cache(client, kept).await,
+            _ => Err(self.unknown()),
+        }
+    }
+
+    async fn cache(&self, client: &Client, kept: &Kept) -> Result<String, Failure> {
+        let all = || kept.cached.lock().unwrap_or_else(PoisonError::into_inner);
+        match self.verb.as_str() {
+            "begin" => {
+                let cache = Arc::new(client.cache(&self.path).keep()?);
+                all().insert(self.path.clone(), cache);
+                Ok(String::new())
+            }
+            "tree" => {
+                let cache = all().get(&self.path).cloned().ok_or("it was not begun")?;
+                cache.current().await?;
+                let paths: Vec<_> =
+                    cache.read(|tree| tree.iter().map(|(path, _)| path.to_string()).collect());
+                Ok(paths.join(" "))
+            }
             _ => Err(self.unknown()),
         }
     }

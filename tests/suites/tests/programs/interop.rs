@@ -46,6 +46,7 @@ on_both_servers! {
     curators_counters,
     kazoos_counters,
     curators_groups,
+    curators_caches,
     kazoos_parties;
 }
 
@@ -107,6 +108,10 @@ fn kazoos_counters(server: ServerKind) -> TestResult {
 
 fn curators_groups(server: ServerKind) -> TestResult {
     recipes::groups(server, Library::Curator)
+}
+
+fn curators_caches(server: ServerKind) -> TestResult {
+    recipes::caches(server)
 }
 
 fn kazoos_parties(server: ServerKind) -> TestResult {

@@ -63,7 +63,7 @@ impl Fold {
                 assert_eq!(state.remove(&*path), Some(identity(&before)), "{path}");
             }
             CacheChange::Current(zxid) => moments.push((zxid, state.clone())),
-            other => panic!("{other:?}"),
+            other => unreachable!("{other:?}"),
         }
     }
 
@@ -187,7 +187,9 @@ async fn a_cache_is_what_writers_wrote_while_its_server_changes() -> TestResult 
     let writer = connect(&format!("{}{chroot}", ensemble.connect_string()), LASTING).await?;
     compare(&client, &writer, async || {
         sleep(Duration::from_millis(150)).await;
-        proxies.iter().for_each(|proxy| proxy.cut());
+        for proxy in &proxies {
+            proxy.cut();
+        }
     })
     .await
 }

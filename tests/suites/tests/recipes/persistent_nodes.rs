@@ -45,7 +45,7 @@ async fn ones_own_znode_is_made_again_after_an_expiry_and_a_deletion(
     let client = connect(&arena.servers_by(&proxy), SHORT).await?;
     let node = soon("it is there", client.persistent_node(PATH, "one")).await??;
     let MembershipState::Joined { token: first } = node.state() else {
-        panic!("{:?}", node.state());
+        unreachable!("{:?}", node.state());
     };
     let (data, owner) = read(&arena.admin).await?;
     assert_eq!((data.as_str(), Some(owner)), ("one", client.session_id()));

@@ -1,6 +1,7 @@
-//! Barriers, queues, counters and groups that this library shares with others.
+//! Barriers, queues, counters, groups and caches that this library shares with others.
 
 mod barriers;
+mod caches;
 mod counters;
 mod double_barriers;
 mod groups;
@@ -13,6 +14,7 @@ mod siblings;
 use super::programs;
 
 pub(super) use self::barriers::barriers;
+pub(super) use self::caches::caches;
 pub(super) use self::counters::counters;
 pub(super) use self::double_barriers::double_barriers;
 pub(super) use self::groups::groups;

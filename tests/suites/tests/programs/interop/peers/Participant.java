@@ -9,6 +9,7 @@ import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
 import org.apache.curator.framework.recipes.barriers.DistributedBarrier;
 import org.apache.curator.framework.recipes.barriers.DistributedDoubleBarrier;
+import org.apache.curator.framework.recipes.cache.CuratorCache;
 import org.apache.curator.framework.recipes.nodes.GroupMember;
 import org.apache.curator.framework.recipes.queue.DistributedPriorityQueue;
 import org.apache.curator.framework.recipes.queue.DistributedQueue;
@@ -26,7 +27,7 @@ import org.apache.zookeeper.ZooDefs;
 import org.apache.zookeeper.ZooKeeper;
 
 /**
- * Uses the barriers, queues, counters and groups of Curator, and ZooKeeper's own queue: {@code Participant
+ * Uses the barriers, queues, counters, groups and caches of Curator, and ZooKeeper's own queue: {@code Participant
  * SERVERS SESSION_TIMEOUT_MS}. Takes orders and reports as the binary {@code participant} of zk-tests
  * does, which says how. Its queues are {@code simple}, {@code distributed} and {@code priority} of
  * Curator's, and {@code zookeeper}.
@@ -38,6 +39,8 @@ public final class Participant {
   private static final Map<String, DistributedDoubleBarrier> ENTERED = new ConcurrentHashMap<>();
 
   private static final Map<String, GroupMember> JOINED = new ConcurrentHashMap<>();
+
+  private static final Map<String, CuratorCache> CACHED = new ConcurrentHashMap<>();
 
   private static CuratorFramework client;
 
@@ -102,6 +105,7 @@ public final class Participant {
               case "priority" -> priority();
               case "curator_counter" -> count();
               case "group" -> group();
+              case "cache" -> cache();
               default -> throw new IllegalArgumentException(words[1]);
             };
         say((words[0] + " ok " + value).strip());
@@ -256,6 +260,26 @@ public final class Participant {
                       members.append(
                           " " + name + "=" + new String(data, StandardCharsets.UTF_8)));
           return members.toString().strip();
+        }
+        default -> unknown();
+      }
+      return "";
+    }
+
+    private String cache() {
+      switch (words[2]) {
+        case "begin" -> {
+          CuratorCache cache = CuratorCache.build(client, path());
+          CACHED.put(path(), cache);
+          cache.start();
+        }
+        case "tree" -> {
+          StringBuilder paths = new StringBuilder();
+          CACHED.get(path()).stream()
+              .map(znode -> " " + znode.getPath())
+              .sorted()
+              .forEach(paths::append);
+          return paths.toString().strip();
         }
         default -> unknown();
       }

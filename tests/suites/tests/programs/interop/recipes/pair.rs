@@ -117,11 +117,25 @@ impl Pair {
         Ok(())
     }
 
+    /// Cuts both off from the server, acts, and waits until both are back.
+    pub(super) fn while_cut_off(&self, act: impl FnOnce() -> TestResult) -> TestResult {
+        let before = self.proxy.counters().passed(FrameKind::ConnectResponse);
+        self.proxy.refuse();
+        self.proxy.cut();
+        act()?;
+        self.proxy.accept()?;
+        self.are_back(before)
+    }
+
     /// Cuts both off from the server, and waits until both are back: what an order meets before that
     /// is the peer's to decide, and most fail.
     pub(super) fn cut_off(&self) -> TestResult {
         let before = self.proxy.counters().passed(FrameKind::ConnectResponse);
         self.proxy.cut();
+        self.are_back(before)
+    }
+
+    fn are_back(&self, before: u64) -> TestResult {
         self.proxy.wait_for(SOON, "both are back", |now| {
             now.passed(FrameKind::ConnectResponse) >= before + 2
         })?;
