@@ -91,6 +91,8 @@ mod semaphores;
 #[cfg(test)]
 mod server;
 #[cfg(test)]
+mod several_locks;
+#[cfg(test)]
 mod sources;
 #[cfg(test)]
 mod spans;
