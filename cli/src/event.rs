@@ -26,6 +26,8 @@ pub(crate) trait Event: Serialize {
 pub(crate) enum Subject {
     Election(String),
     Lock(String),
+    /// All at once, in the order in which they are taken; one at least.
+    Locks(Vec<String>),
     Semaphore(String),
     Barrier(String),
     Queue(String),
@@ -39,6 +41,15 @@ impl Subject {
             | Self::Semaphore(path)
             | Self::Barrier(path)
             | Self::Queue(path) => path,
+            Self::Locks(paths) => paths.first().map_or("", String::as_str),
+        }
+    }
+
+    /// Returns the value of its variable in COMMAND's environment.
+    pub(crate) fn value(&self) -> String {
+        match self {
+            Self::Locks(paths) => paths.join("\n"),
+            _ => self.path().to_owned(),
         }
     }
 
@@ -47,6 +58,9 @@ impl Subject {
         match self {
             Self::Election(path) | Self::Lock(path) | Self::Semaphore(path) => {
                 format!("{path} is held by others (`zkelect list` shows them)")
+            }
+            Self::Locks(paths) => {
+                format!("one of {} is held by others (`zkelect list` shows them)", paths.join(", "))
             }
             Self::Barrier(path) => {
                 format!("too few have entered {path} (`zkelect list` shows them)")
@@ -59,7 +73,7 @@ impl Subject {
     pub(crate) fn variable(&self) -> &'static str {
         match self {
             Self::Election(_) => "ZKELECT_ELECTION",
-            Self::Lock(_) => "ZKELECT_LOCK",
+            Self::Lock(_) | Self::Locks(_) => "ZKELECT_LOCK",
             Self::Semaphore(_) => "ZKELECT_SEMAPHORE",
             Self::Barrier(_) => "ZKELECT_BARRIER",
             Self::Queue(_) => "ZKELECT_QUEUE",

@@ -17,7 +17,7 @@ use election_tokio::election::{
     VerifyError,
 };
 use election_tokio::group::{MemberFailure, MembershipError};
-use election_tokio::lock::{LockError, LockFailure, RevokeError};
+use election_tokio::lock::{LockError, LockFailure, LocksError, RevokeError};
 use election_tokio::once::OnceError;
 use election_tokio::queue::{ItemName, PutError, TakeError, TakerFailure};
 use election_tokio::session::SessionEnd;
@@ -49,6 +49,10 @@ pub(crate) enum Failure {
     OtherFormat { error: LockError, found: Option<FormatName> },
     #[error("a lock in the format {0} cannot be shared")]
     NotShared(LockFormat),
+    #[error("{0}")]
+    Locks(LocksError),
+    #[error("--once-per is for one lock")]
+    OneLock,
     #[error("{0}")]
     Once(OnceError),
     #[error("{0}")]
@@ -101,6 +105,15 @@ pub(crate) enum Failure {
     NoTakeOver(Duration),
 }
 
+impl From<LocksError> for Failure {
+    fn from(error: LocksError) -> Self {
+        match error {
+            LocksError::Lock(error) => error.into(),
+            error => Self::Locks(error),
+        }
+    }
+}
+
 impl From<OnceError> for Failure {
     fn from(error: OnceError) -> Self {
         match error {
@@ -127,6 +140,11 @@ impl Failure {
     }
 
     pub(crate) fn exit(&self) -> Exit {
+        self.session_end().map_or_else(|| self.exit_in_session(), of_session)
+    }
+
+    /// Returns the exit of a failure that is no end of the session.
+    fn exit_in_session(&self) -> Exit {
         match self {
             Self::Connect(ConnectError::NoServer { .. })
             | Self::NoAnswer(_)
@@ -140,7 +158,9 @@ impl Failure {
             | Self::PasswordFile { .. }
             | Self::Http { .. }
             | Self::Listen { .. } => Exit::System,
+            // `Lost`: with --once, before COMMAND ran.
             Self::InDoubt { .. }
+            | Self::Nomination(EndReason::Lost(_))
             | Self::Take(TakeError::Unknown(_))
             | Self::Counter(CounterError::Unknown { .. })
             | Self::Membership(MembershipError::Evicted { .. }) => Exit::InDoubt,
@@ -148,12 +168,7 @@ impl Failure {
             Self::Operating(_) if self.refusal().is_some_and(is_permission) => Exit::NoPermission,
             Self::Operating(failure) => failure.exit(),
             Self::Put(error) if error.may_have_happened() => Exit::InDoubt,
-            _ if self.session_end().is_some_and(is_authentication) => Exit::NoPermission,
-            _ if matches!(self.session_end(), Some(SessionEnd::Expired(_))) => Exit::InDoubt,
-            _ if self.session_end().is_some() => Exit::Internal,
             Self::Internal(_) => Exit::Internal,
-            // With --once, before COMMAND ran.
-            Self::Nomination(EndReason::Lost(_)) => Exit::InDoubt,
             Self::Counter(CounterError::Failed {
                 failure: CounterFailure::Overflow(_), ..
             }) => Exit::Usage,
@@ -175,6 +190,8 @@ impl Failure {
             | Self::Counter(_)
             | Self::Membership(_)
             | Self::Put(PutError::Priority(_))
+            | Self::Locks(_)
+            | Self::OneLock
             | Self::NotShared(_)
             | Self::Settings(_)
             | Self::TerminalInput => Exit::Usage,
@@ -292,6 +309,14 @@ fn of_operation(error: &Error) -> Exit {
             Exit::WrongSetUp
         }
         _ => Exit::NoServer,
+    }
+}
+
+fn of_session(end: SessionEnd) -> Exit {
+    match end {
+        _ if is_authentication(end) => Exit::NoPermission,
+        SessionEnd::Expired(_) => Exit::InDoubt,
+        _ => Exit::Internal,
     }
 }
 

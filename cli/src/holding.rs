@@ -156,7 +156,7 @@ impl<G: Goal> Holder<'_, G> {
         let subject = &self.plan.subject;
         let mut environment = self.grip.environment();
         environment.push(("ZKELECT_ID", self.id.clone()));
-        environment.push((subject.variable(), subject.path().to_owned()));
+        environment.push((subject.variable(), subject.value()));
         let input = self.grip.input();
         let input = match input.map_err(Failure::system("COMMAND's input cannot be made"))? {
             Some(file) => Input::File(file),
@@ -200,7 +200,12 @@ impl<G: Goal> Holder<'_, G> {
     /// Returns the reason for the failure, as far as it can be found out.
     async fn diagnosed(&self, failure: Failure) -> Failure {
         let client = self.contender.client();
-        let diagnosis = diagnosis::diagnose(client, self.plan.subject.path(), &failure);
-        timeout(LEAVE_BOUND, diagnosis).await.ok().flatten().unwrap_or(failure)
+        let path = match &failure {
+            Failure::Lock(LockError::Failed { at, .. }) => at.path(),
+            _ => self.plan.subject.path(),
+        };
+        let diagnosis = diagnosis::diagnose(client, path, &failure);
+        let found = timeout(LEAVE_BOUND, diagnosis).await.ok().flatten();
+        found.unwrap_or(failure)
     }
 }

@@ -14,7 +14,7 @@ use election_core::Token;
 use tokio::time::Instant;
 use zk_jute::Escaped;
 
-pub(crate) use tenure::Tenure;
+pub(crate) use tenure::{Ends, Tenure};
 pub(crate) use transaction::Guard;
 pub use transaction::GuardedTransaction;
 
@@ -84,10 +84,7 @@ impl<R: Copy + Send + Sync + fmt::Debug + 'static> Held<R> {
         let mut work = pin!(work);
         let mut lost = pin!(self.lost());
         core::future::poll_fn(|cx| {
-            if self.tenure.lost().is_none() && !self.client.shared().holds_lease() {
-                // The driver may not have handled it yet.
-                self.client.shared().check_lease();
-            }
+            self.notice_lapse();
             if let Poll::Ready(reason) = lost.as_mut().poll(cx) {
                 return Poll::Ready(Err(reason));
             }
@@ -96,10 +93,33 @@ impl<R: Copy + Send + Sync + fmt::Debug + 'static> Held<R> {
         .await
     }
 
+    /// Ends it if its lease has lapsed: the driver may not have handled that yet.
+    pub(crate) fn notice_lapse(&self) {
+        if self.tenure.lost().is_none() && !self.client.shared().holds_lease() {
+            self.client.shared().check_lease();
+        }
+    }
+
     /// Starts a transaction that is applied only while the znode stands; where the names of the
     /// format recur, it is refused.
     pub(crate) fn transaction(&self) -> GuardedTransaction {
         self.guarded(self.guard)
+    }
+
+    /// Returns the path of the znode, and what ends with it.
+    fn check(&self) -> (&str, Arc<dyn Ends>) {
+        (&self.path, self.tenure.clone())
+    }
+
+    /// Starts a transaction of this client that is applied only while the znodes of all these holdings stand;
+    /// where the names of a format recur, it is refused.
+    pub(crate) fn transaction_of_all<'h>(
+        client: &Client,
+        held: impl Iterator<Item = &'h Self> + Clone,
+    ) -> GuardedTransaction {
+        let recurs = held.clone().any(|held| held.guard == Guard::Nothing);
+        let guard = if recurs { Guard::Nothing } else { Guard::Name };
+        GuardedTransaction::new(client, held.map(Self::check).collect(), guard)
     }
 
     /// Starts a transaction that is applied only while a znode with the name of the holder's stands.
@@ -109,8 +129,7 @@ impl<R: Copy + Send + Sync + fmt::Debug + 'static> Held<R> {
     }
 
     fn guarded(&self, guard: Guard) -> GuardedTransaction {
-        let tenure = Arc::clone(&self.tenure);
-        GuardedTransaction::new(&self.client, &self.path, tenure, guard)
+        GuardedTransaction::new(&self.client, vec![self.check()], guard)
     }
 
     /// Asks the ensemble whether it is held. Where names recur, the znode is read behind what a

@@ -7,7 +7,7 @@
 //! | module | begins with | | costs, hazards |
 //! |---|---|---|---|
 //! | [`election`] | `client.election("/app/leader").nominate()?` | one leader; observers; operators move or end the lead | [page][election-page] |
-//! | [`lock`] | `client.lock("/app/lock").lock().await?` | one holder at a time, in the order of asking, or readers together; revocable | [page][lock-page] |
+//! | [`lock`] | `client.lock("/app/lock").lock().await?` | one holder at a time, in the order of asking, or readers together; several at once; revocable | [page][lock-page] |
 //! | [`once`] | `client.once("/app/nightly", period).begin().await?` | of machines that start a job, one runs it in a period | [page][once-page] |
 //! | [`semaphore`] | `client.semaphore("/app/convert", three).acquire().await?` | a fixed number of permits | [page][semaphore-page] |
 //! | [`barrier`] | `client.barrier("/app/gate").wait().await?`, `double_barrier` | waiters pass once it is lifted; participants begin and end together | [page][barrier-page] |

@@ -24,6 +24,7 @@ mod contending;
 mod downgrade;
 mod error;
 mod face;
+mod locks;
 mod revocation;
 
 use bytes::Bytes;
@@ -39,6 +40,7 @@ pub use contenders::{Contender, Removal, Turn};
 pub use downgrade::DowngradeError;
 pub use error::{LockError, LockLost, NotDowngraded, ReleaseError};
 pub use guard::LockGuard;
+pub use locks::{Locks, LocksError, LocksGuard, LocksLost};
 pub use revocation::{RevokeError, RevokeRequest, Revoked};
 
 pub(crate) use self::acquisition::{ACQUIRE, Acquiring, Acquisition};

@@ -10,6 +10,7 @@ Examples:
   zkelect lock --servers zk1:2181,zk2:2181,zk3:2181 /locks/backup -- ./backup
   zkelect lock --servers zk1:2181/app --try /locks/backup -- ./backup || echo 'it is at work'
   zkelect lock --servers zk1:2181 --wait 30s --shared /locks/files -- ./read-files
+  zkelect lock --servers zk1:2181 /accounts/7 /accounts/9 -- ./transfer
   zkelect lock --servers zk1:2181 --once-per 20h --try --quiet /jobs/nightly -- ./nightly.sh
 
 COMMAND finds in its environment:
@@ -19,6 +20,7 @@ COMMAND finds in its environment:
   ZKELECT_ID     the value of --id
   ZKELECT_LOCK   PATH
   ZKELECT_ZNODE  the name of the znode by which the lock is held
+Of several PATHs, these have a line for each lock, but for ZKELECT_ID, in the order of the paths.
 
 What keeps each other out: all `zkelect lock` of one PATH in one format, with and without --shared.
 With another --format they do not see each other: one that finds another there ends, with code 78.
@@ -49,9 +51,10 @@ contender ran it, and how it ended. Delete it to have COMMAND run before it is d
 pub(crate) struct LockArgs {
     #[command(flatten)]
     pub(crate) servers: ServersArgs,
-    /// The lock's node, an absolute path; it is created if it does not exist.
-    #[arg(value_name = "PATH")]
-    pub(crate) path: String,
+    /// The lock's node, an absolute path; it is created if it does not exist. Of several locks, all are held at once:
+    /// every contender takes them in the order of their paths, so that no two wait for each other.
+    #[arg(value_name = "PATH", required = true)]
+    pub(crate) paths: Vec<String>,
     /// Hold the lock together with others that share it. Without it, hold it alone.
     #[arg(short, long)]
     pub(crate) shared: bool,

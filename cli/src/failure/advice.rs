@@ -63,6 +63,7 @@ impl Failure {
             Self::Nomination(EndReason::ElectionEnded) => {
                 "an operator has ended the election for all: `zkelect reopen` lets candidates stand again"
             }
+            Self::OneLock => "name a PATH for the job, and let COMMAND take the other locks",
             Self::NotShared(_) => {
                 "take --format curator-read-write or kazoo for all that contend for it"
             }

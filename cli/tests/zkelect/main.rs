@@ -53,6 +53,8 @@ mod lock_hand_over;
 #[cfg(test)]
 mod lock_once;
 #[cfg(test)]
+mod lock_several;
+#[cfg(test)]
 mod members;
 #[cfg(test)]
 mod nothing_lives_on;

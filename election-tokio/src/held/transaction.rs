@@ -18,7 +18,7 @@ use crate::{Error, ErrorKind};
 #[derive(Clone, Debug)]
 #[must_use = "a transaction does nothing until it is committed"]
 pub struct GuardedTransaction {
-    tenure: Arc<dyn Ends>,
+    tenures: Vec<Arc<dyn Ends>>,
     guard: Guard,
     transaction: Transaction,
 }
@@ -40,10 +40,11 @@ impl Guard {
 }
 
 impl GuardedTransaction {
-    /// Makes a transaction that is guarded by the znode with this path, which was created for the
-    /// tenure.
-    pub(super) fn new(client: &Client, znode: &str, tenure: Arc<dyn Ends>, guard: Guard) -> Self {
-        Self { tenure, guard, transaction: client.transaction().check(znode, Version::ANY) }
+    /// Makes a transaction that begins with a check of each of these znodes, created for the tenures.
+    pub(super) fn new(client: &Client, held: Vec<(&str, Arc<dyn Ends>)>, guard: Guard) -> Self {
+        let check = |sum: Transaction, (znode, _): &(&str, _)| sum.check(znode, Version::ANY);
+        let transaction = held.iter().fold(client.transaction(), check);
+        Self { tenures: held.into_iter().map(|(_, tenure)| tenure).collect(), guard, transaction }
     }
 
     /// Creates a znode with an open access list: every client may do everything with it.
@@ -93,14 +94,14 @@ impl GuardedTransaction {
     /// [`Transaction::commit`]; the index counts the operations that were added.
     /// [`TransactionError::NamesRecur`] in a format without ids in its names.
     pub async fn commit(self) -> Result<Vec<OperationOutcome>, TransactionError> {
-        let Self { tenure, guard, transaction } = self;
+        let Self { tenures, guard, transaction } = self;
         if guard == Guard::Nothing {
             return Err(TransactionError::NamesRecur);
         }
         let client = transaction.client().clone();
         let guarding = transaction.first_path().to_owned();
         let admit = |hub: &Hub| {
-            if !client.shared().holds_lease() || tenure.is_over() {
+            if !client.shared().holds_lease() || tenures.iter().any(|tenure| tenure.is_over()) {
                 return Err(TransactionError::NotHeld);
             }
             if hub.host.is_connected() {
@@ -108,23 +109,22 @@ impl GuardedTransaction {
             }
             Err(Error::new(OpCode::MULTI, &guarding, ErrorKind::NotConnected).into())
         };
-        let mut results = transaction.commit_if(admit).await.map_err(without_check)?;
-        results.remove(0);
-        Ok(results)
+        let results = transaction.commit_if(admit).await;
+        Ok(results.map_err(|error| without_checks(error, tenures.len()))?.split_off(tenures.len()))
     }
 }
 
-/// Takes the check out of a failure: the caller did not add it, and does not count it.
-fn without_check(error: TransactionError) -> TransactionError {
+/// Takes so many checks out of a failure: the caller did not add them, and does not count them.
+fn without_checks(error: TransactionError, checks: usize) -> TransactionError {
     match error {
-        TransactionError::Refused { index: 0, code: ErrorCode::NO_NODE, .. } => {
+        TransactionError::Refused { index, code: ErrorCode::NO_NODE, .. } if index < checks => {
             TransactionError::NotHeld
         }
-        TransactionError::Refused { index: 0, operation, path, code } => {
+        TransactionError::Refused { index, operation, path, code } if index < checks => {
             Error::new(operation, &path, ErrorKind::Refused(code)).into()
         }
         TransactionError::Refused { index, operation, path, code } => {
-            TransactionError::Refused { index: index - 1, operation, path, code }
+            TransactionError::Refused { index: index - checks, operation, path, code }
         }
         error => error,
     }
@@ -142,12 +142,14 @@ mod tests {
             path: "/election/candidate".to_owned(),
             code,
         };
-        assert_eq!(without_check(refused(0, ErrorCode::NO_NODE)), TransactionError::NotHeld);
-        let of_the_check = without_check(refused(0, ErrorCode::NO_AUTH));
+        assert_eq!(without_checks(refused(0, ErrorCode::NO_NODE), 1), TransactionError::NotHeld);
+        assert_eq!(without_checks(refused(1, ErrorCode::NO_NODE), 2), TransactionError::NotHeld);
+        let of_the_check = without_checks(refused(0, ErrorCode::NO_AUTH), 1);
         let TransactionError::Request(error) = of_the_check else {
             panic!("{of_the_check:?}");
         };
         assert_eq!(error.kind(), ErrorKind::Refused(ErrorCode::NO_AUTH));
-        assert_eq!(without_check(refused(2, ErrorCode::NO_NODE)), refused(1, ErrorCode::NO_NODE));
+        let of_the_caller = refused(2, ErrorCode::NO_NODE);
+        assert_eq!(without_checks(of_the_caller, 1), refused(1, ErrorCode::NO_NODE));
     }
 }

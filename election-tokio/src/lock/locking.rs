@@ -92,6 +92,10 @@ impl Lock {
         Ok(made.get_or_init(|| site))
     }
 
+    pub(super) fn path(&self) -> &str {
+        &self.settings.path
+    }
+
     /// Returns whether a znode beside the lock's node is within the chroot.
     pub(crate) fn may_have_siblings(&self) -> Result<bool, LockError> {
         Ok(self.site()?.may_have_siblings())

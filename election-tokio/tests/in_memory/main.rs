@@ -93,6 +93,7 @@ mod semaphores;
 #[cfg(test)]
 mod server;
 #[cfg(test)]
+mod several_locks;
 mod silence;
 #[cfg(test)]
 mod sources;

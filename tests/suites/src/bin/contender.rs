@@ -2,7 +2,7 @@
 //! holds it, one [`Report`] a line.
 //!
 //! `contender SERVERS PATH NAME SESSION_TIMEOUT_MS RECIPE FORMAT`, where the recipe is `election`,
-//! `lock` or `read_write_lock` and the format is called as the function of `Format` that makes it; or
+//! `lock`, `locks` (that of PATH and that of PATH-other) or `read_write_lock`, and the format is called as the function of `Format` that makes it; or
 //! `semaphore` and the number of permits. On standard input, `ask exclusive` and `ask shared` make it
 //! join the queue, `release` lets go, `downgrade` makes a writer a reader, and `revoke` asks the holders
 //! to let go. The end of standard input ends the session and the process.
@@ -38,6 +38,7 @@ enum Order {
 enum Recipe {
     Election(Format),
     Lock(Format),
+    Locks(Format),
     ReadWriteLock(Format),
     Semaphore(NonZeroU32),
 }
@@ -74,6 +75,9 @@ async fn contend() -> Result<(), Failure> {
             (Order::Ask(access), Recipe::Lock(format)) => {
                 place.lock(access).format(*format).hold(&mut orders).await?;
             }
+            (Order::Ask(_), Recipe::Locks(format)) => {
+                place.take_both(*format, &mut orders).await?;
+            }
             (Order::Ask(access), Recipe::ReadWriteLock(format)) => {
                 place.read_write_lock(access).format(*format).hold(&mut orders).await?;
             }
@@ -98,6 +102,7 @@ impl Place {
         let recipe = match (recipe.as_str(), format.as_str()) {
             ("election", format) => Recipe::Election(read_format(format)?),
             ("lock", format) => Recipe::Lock(read_format(format)?),
+            ("locks", format) => Recipe::Locks(read_format(format)?),
             ("read_write_lock", format) => Recipe::ReadWriteLock(read_format(format)?),
             ("semaphore", permits) => Recipe::Semaphore(permits.parse()?),
             (recipe, format) => return Err(format!("no {recipe} in format {format}").into()),
@@ -135,6 +140,23 @@ impl Place {
         };
         tell(leadership.is_valid(), leadership.lost(), orders).await;
         nomination.withdraw().await?;
+        Ok(())
+    }
+
+    /// Takes two locks at once.
+    async fn take_both(
+        &self,
+        format: Format,
+        orders: &mut mpsc::UnboundedReceiver<Order>,
+    ) -> Result<(), Failure> {
+        let locks = self.client.locks([format!("{}-other", self.path), self.path.clone()]);
+        let locks = locks.format(format).data(self.name.clone());
+        let guard = tokio::select! {
+            guard = locks.lock() => guard?,
+            _ = orders.recv() => return Ok(()),
+        };
+        tell(guard.is_valid(), guard.lost(), orders).await;
+        guard.release().await?;
         Ok(())
     }
 

@@ -54,6 +54,11 @@ pub(super) const CURATOR: &[Pair] = &[
         Ours("lock", "curator_lock"),
         Curator("mutex", "1"),
     ),
+    Pair::exclusive(
+        "Curator's InterProcessMultiLock",
+        Ours("locks", "curator_lock"),
+        Curator("multi_lock", "1"),
+    ),
     Pair::shared(
         "Curator's InterProcessReadWriteLock",
         Ours("read_write_lock", "curator_read_write"),

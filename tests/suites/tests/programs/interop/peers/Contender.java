@@ -1,6 +1,7 @@
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
+import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -12,6 +13,7 @@ import org.apache.curator.framework.recipes.leader.LeaderLatchListener;
 import org.apache.curator.framework.recipes.leader.LeaderSelector;
 import org.apache.curator.framework.recipes.leader.LeaderSelectorListenerAdapter;
 import org.apache.curator.framework.recipes.locks.InterProcessLock;
+import org.apache.curator.framework.recipes.locks.InterProcessMultiLock;
 import org.apache.curator.framework.recipes.locks.InterProcessMutex;
 import org.apache.curator.framework.recipes.locks.InterProcessReadWriteLock;
 import org.apache.curator.framework.recipes.locks.InterProcessSemaphoreV2;
@@ -131,7 +133,7 @@ public final class Contender {
     return switch (recipe) {
       case "leader_latch" -> new Latch(client, path, name);
       case "leader_selector" -> new Selector(client, path, name);
-      case "mutex", "revocable_mutex", "read_write_lock" -> new Mutexes(client, path, recipe);
+      case "mutex", "revocable_mutex", "multi_lock", "read_write_lock" -> new Mutexes(client, path, recipe);
       case "semaphore" -> new Semaphore(client, path, permits);
       default -> throw new IllegalArgumentException(recipe);
     };
@@ -317,6 +319,10 @@ public final class Contender {
       isRevocable = recipe.equals("revocable_mutex");
       if (recipe.endsWith("mutex")) {
         exclusive = new InterProcessMutex(client, path);
+        shared = null;
+      } else if (recipe.equals("multi_lock")) {
+        // It takes them in the order given: that of their paths, as everybody has to.
+        exclusive = new InterProcessMultiLock(client, List.of(path, path + "-other"));
         shared = null;
       } else {
         InterProcessReadWriteLock lock = new InterProcessReadWriteLock(client, path);
