@@ -25,7 +25,7 @@ mod seat;
 mod sessions;
 mod settings;
 mod site;
-mod slots;
+pub mod slots;
 mod status;
 mod view;
 mod window;
@@ -42,9 +42,5 @@ pub use path::{Chroot, child_path};
 pub use request::RequestKind;
 pub use settings::{Identity, IfGone, KeepReady, OnExpiry, Resumption, Settings};
 pub use site::{AclList, Site};
-pub use slots::{
-    GuardEnd, PlannedMember, SlotDecision, SlotHolder, SlotName, SlotNameError, SlotPauses,
-    SlotPlan, SlotPlanError, SlotPlanner, SlotTask,
-};
 pub use status::{EndReason, LostReason, Role, Status};
 pub use view::View;

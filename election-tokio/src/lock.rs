@@ -41,7 +41,7 @@ pub use error::{LockError, LockLost, NotDowngraded, ReleaseError};
 pub use guard::LockGuard;
 pub use revocation::{RevokeError, RevokeRequest, Revoked};
 
-pub(crate) use self::acquisition::{ACQUIRE, Acquiring, Acquisition};
+pub(crate) use self::acquisition::{ACQUIRE, Acquiring, Acquisition, Releaser};
 use crate::acl::Acls;
 use crate::client::Client;
 

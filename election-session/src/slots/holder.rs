@@ -50,7 +50,7 @@ enum Slot {
     Contending,
     /// The user has its guard.
     Held,
-    /// The user has its guard, and was told to end the work.
+    /// The user has its guard, and is to end the work.
     GivingUp { until: Instant },
     /// The user has its guard, and the lock was released.
     Overdue,
@@ -58,7 +58,7 @@ enum Slot {
     Paused { until: Instant },
 }
 
-/// The pause before a slot is asked for again that the user gave up without being told to.
+/// The pause before a slot is asked for again that the user gave up of its own accord.
 const AGAIN: Duration = Duration::from_secs(1);
 
 impl SlotHolder {
@@ -71,6 +71,11 @@ impl SlotHolder {
             slots: BTreeMap::new(),
             tasks: VecDeque::new(),
         }
+    }
+
+    /// Returns its member.
+    pub const fn member(&self) -> &SlotName {
+        &self.member
     }
 
     /// Reports the plan that is in force.

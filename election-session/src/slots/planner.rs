@@ -21,7 +21,7 @@ pub struct SlotPauses {
 }
 
 /// Decides what the plan is to be. The driver asks whenever the members or the plan have changed,
-/// and at the moment that it was told last. It asks for one leader of an election at a time: another
+/// and at the moment that the last decision names. It asks for one leader of an election at a time: another
 /// term needs another planner.
 ///
 /// The plan that is wanted is a function of the stored one and of the members, and the wanted one
@@ -39,7 +39,7 @@ pub struct SlotPlanner {
     gathered: Option<Instant>,
 }
 
-/// What is to be done about the plan.
+/// A planner's decision about the plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SlotDecision {
     /// Write this plan, in the place of the version that was given, and ask again.

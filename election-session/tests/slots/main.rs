@@ -14,7 +14,7 @@ mod world;
 
 use core::time::Duration;
 
-use election_session::SlotPauses;
+use election_session::slots::SlotPauses;
 use search::explore;
 use world::{Budget, Clock, World};
 

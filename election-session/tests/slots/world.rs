@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use core::time::Duration;
 
-use election_session::{
+use election_session::slots::{
     SlotDecision, SlotHolder, SlotName, SlotPauses, SlotPlan, SlotPlanner, SlotTask,
 };
 use zk_session::Instant;

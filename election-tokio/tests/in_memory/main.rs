@@ -89,6 +89,8 @@ mod semaphores;
 #[cfg(test)]
 mod server;
 #[cfg(test)]
+mod slots;
+#[cfg(test)]
 mod sources;
 #[cfg(test)]
 mod spans;

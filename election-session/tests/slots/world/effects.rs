@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use election_session::{GuardEnd, SlotDecision, SlotHolder, SlotName, SlotPlan, SlotPlanner};
+use election_session::slots::{
+    GuardEnd, SlotDecision, SlotHolder, SlotName, SlotPlan, SlotPlanner,
+};
 
 use super::{Process, Stored, WITHIN, World};
 

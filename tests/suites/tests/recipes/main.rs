@@ -14,3 +14,4 @@ mod queue_refused_claim;
 mod queues;
 mod recipe_of_another_crate;
 mod semaphores;
+mod slots;
