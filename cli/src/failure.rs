@@ -3,6 +3,7 @@
 mod advice;
 mod operating;
 mod recipe_advice;
+mod slots;
 
 use core::net::SocketAddr;
 use core::time::Duration;
@@ -20,6 +21,7 @@ use election_tokio::group::{MemberFailure, MembershipError};
 use election_tokio::lock::{LockError, LockFailure, RevokeError};
 use election_tokio::queue::{ItemName, PutError, TakeError, TakerFailure};
 use election_tokio::session::SessionEnd;
+use election_tokio::slots::SlotsError;
 use election_tokio::{ConnectError, Error, ErrorCode, ErrorKind};
 
 use crate::args::{FormatName, LockFormat, QueueFormatName};
@@ -64,6 +66,8 @@ pub(crate) enum Failure {
     Counter(#[from] CounterError),
     #[error("{0}")]
     Membership(#[from] MembershipError),
+    #[error("{0}")]
+    Slots(SlotsError),
     #[error("{0}")]
     Operating(#[from] OperatingFailure),
     #[error("{0}")]
@@ -169,11 +173,9 @@ impl Failure {
             Self::NoChroot(_) | Self::OtherItems { .. } | Self::RoundUnderWay(_) | Self::Put(_) => {
                 Exit::WrongSetUp
             }
+            Self::Slots(error) => slots::exit(error),
             Self::EventsFile { .. } => Exit::EventsFile,
-            Self::Command { error, .. } if error.kind() == io::ErrorKind::NotFound => {
-                Exit::NotFound
-            }
-            Self::Command { .. } => Exit::NotExecutable,
+            Self::Command { error, .. } => of_command(error),
         }
     }
 
@@ -269,6 +271,13 @@ impl From<EnterError> for Failure {
             EnterError::Barrier(error) => Self::Barrier(error),
             error => Self::RoundUnderWay(error),
         }
+    }
+}
+
+fn of_command(error: &io::Error) -> Exit {
+    match error.kind() {
+        io::ErrorKind::NotFound => Exit::NotFound,
+        _ => Exit::NotExecutable,
     }
 }
 
