@@ -173,7 +173,7 @@ impl Failure {
             Self::NoChroot(_) | Self::OtherItems { .. } | Self::RoundUnderWay(_) | Self::Put(_) => {
                 Exit::WrongSetUp
             }
-            Self::Slots(error) => slots::exit(error),
+            Self::Slots(error) => Self::exit_of_slots(error),
             Self::EventsFile { .. } => Exit::EventsFile,
             Self::Command { error, .. } => of_command(error),
         }

@@ -4,6 +4,7 @@
 
 mod driver;
 mod error;
+mod event;
 mod guard;
 mod list;
 mod member;
@@ -20,9 +21,10 @@ pub use election_session::slots::{
 };
 
 pub use error::SlotsError;
+pub use event::SlotEvent;
 pub use guard::SlotGuard;
 pub use list::SlotList;
-pub use member::{SlotEvent, SlotMember};
+pub use member::SlotMember;
 pub use table::{SlotHolding, SlotTable};
 
 use crate::Error;
@@ -64,21 +66,6 @@ impl Client {
 }
 
 impl Slots {
-    /// Joins as a member of this name, which no other process has at the same time. A member that
-    /// comes again under its name finds its slots, if the pause of [`Slots::spread_after`] has not
-    /// passed.
-    ///
-    /// # Errors
-    ///
-    /// The path, the name or the access list is invalid.
-    ///
-    /// # Panics
-    ///
-    /// Outside of a tokio runtime.
-    pub fn join(&self, member: &str) -> Result<SlotMember, SlotsError> {
-        SlotMember::begin(self, member.parse()?)
-    }
-
     /// Drains a member: it gives up its slots, in order, and gets none, in this process or a later
     /// one, until it is [admitted](Slots::admit) again. Without a connection this waits for one.
     ///

@@ -18,13 +18,15 @@ impl From<SlotsError> for Failure {
     }
 }
 
-/// Returns the exit code for an error that is none of another recipe.
-pub(super) fn exit(error: &SlotsError) -> Exit {
-    match error {
-        SlotsError::Plan(TransactionError::Refused { code, .. }) if is_permission(*code) => {
-            Exit::NoPermission
+impl Failure {
+    /// Returns the exit code for an error that is none of another recipe.
+    pub(super) fn exit_of_slots(error: &SlotsError) -> Exit {
+        match error {
+            SlotsError::Plan(TransactionError::Refused { code, .. }) if is_permission(*code) => {
+                Exit::NoPermission
+            }
+            SlotsError::Plan(_) => Exit::WrongSetUp,
+            _ => Exit::Usage,
         }
-        SlotsError::Plan(_) => Exit::WrongSetUp,
-        _ => Exit::Usage,
     }
 }

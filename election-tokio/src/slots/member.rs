@@ -8,11 +8,10 @@ use election_session::slots::SlotName;
 use futures_core::Stream;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::AbortHandle;
-use tokio::time::Instant;
 
 use super::driver::Driver;
 use super::planning::Planning;
-use super::{SlotGuard, Slots, SlotsError};
+use super::{SlotEvent, Slots, SlotsError};
 
 /// A member of slots, which gains them and gives them up; made by [`Slots::join`].
 ///
@@ -25,23 +24,25 @@ pub struct SlotMember {
     task: AbortHandle,
 }
 
-/// An event of a member's slots.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum SlotEvent {
-    /// The member holds a slot.
-    Gained(SlotGuard),
-    /// The slot is another member's: end the work on it, and drop its guard.
-    GiveUp {
-        /// The slot.
-        slot: SlotName,
-        /// When its lock is released although its guard was not dropped.
-        by: Instant,
-    },
+impl Slots {
+    /// Joins as a member of this name, which no other process has at the same time. A member that
+    /// comes again under its name finds its slots, if the pause of [`Slots::spread_after`] has not
+    /// passed.
+    ///
+    /// # Errors
+    ///
+    /// The path, the name or the access list is invalid.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a tokio runtime.
+    pub fn join(&self, member: &str) -> Result<SlotMember, SlotsError> {
+        SlotMember::begin(self, member.parse()?)
+    }
 }
 
 impl SlotMember {
-    pub(super) fn begin(slots: &Slots, name: SlotName) -> Result<Self, SlotsError> {
+    fn begin(slots: &Slots, name: SlotName) -> Result<Self, SlotsError> {
         slots.checked()?;
         let data = Planning::data(&name, slots.weight);
         let election = slots.client.election(&slots.members_path()).acls(slots.acls.clone());
