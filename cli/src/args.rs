@@ -35,6 +35,9 @@ mod run;
 mod semaphore;
 mod server;
 mod servers;
+mod slots;
+#[cfg(target_os = "linux")]
+mod slots_run;
 mod step_down;
 #[cfg(target_os = "linux")]
 #[cfg(test)]
@@ -55,7 +58,7 @@ pub(crate) use barrier::{BarrierAction, BarrierArgs, BarrierWaitArgs};
 #[cfg(target_os = "linux")]
 pub(crate) use barrier_enter::BarrierEnterArgs;
 pub(crate) use check::CheckArgs;
-pub(crate) use command::CommandArgs;
+pub(crate) use command::{CommandArgs, SuspensionPolicy};
 pub(crate) use counter::{CounterAction, CounterArgs, CounterSetArgs, OneCounterArgs};
 pub(crate) use demo::DemoArgs;
 pub(crate) use election::{ElectionArgs, OneElectionArgs};
@@ -86,6 +89,9 @@ pub(crate) use run::RunArgs;
 pub(crate) use semaphore::SemaphoreArgs;
 pub(crate) use server::ServerArgs;
 pub(crate) use servers::ServersArgs;
+pub(crate) use slots::{SlotsAction, SlotsArgs, SlotsListArgs, SlotsMemberArgs};
+#[cfg(target_os = "linux")]
+pub(crate) use slots_run::SlotsRunArgs;
 pub(crate) use step_down::StepDownArgs;
 pub(crate) use time::Time;
 pub(crate) use tls::TlsArgs;
@@ -142,6 +148,7 @@ pub(crate) enum Subcommand {
     Queue(QueueArgs),
     Counter(CounterArgs),
     Members(MembersArgs),
+    Slots(SlotsArgs),
     List(ListArgs),
     Watch(WatchArgs),
     Verify(VerifyArgs),

@@ -3,6 +3,7 @@
 mod advice;
 mod operating;
 mod recipe_advice;
+mod slots;
 
 use core::net::SocketAddr;
 use core::time::Duration;
@@ -21,6 +22,7 @@ use election_tokio::lock::{LockError, LockFailure, LocksError, RevokeError};
 use election_tokio::once::OnceError;
 use election_tokio::queue::{ItemName, PutError, TakeError, TakerFailure};
 use election_tokio::session::SessionEnd;
+use election_tokio::slots::SlotsError;
 use election_tokio::{ConnectError, Error, ErrorCode, ErrorKind, TransactionError};
 
 use crate::args::{FormatName, LockFormat, QueueFormatName};
@@ -71,6 +73,8 @@ pub(crate) enum Failure {
     Counter(#[from] CounterError),
     #[error("{0}")]
     Membership(#[from] MembershipError),
+    #[error("{0}")]
+    Slots(SlotsError),
     #[error("{0}")]
     Operating(#[from] OperatingFailure),
     #[error("{0}")]
@@ -200,9 +204,9 @@ impl Failure {
             Self::NoChroot(_) | Self::OtherItems { .. } | Self::RoundUnderWay(_) | Self::Put(_) => {
                 Exit::WrongSetUp
             }
+            Self::Slots(error) => Self::exit_of_slots(error),
             Self::EventsFile { .. } => Exit::EventsFile,
-            Self::Command { error, .. } if is_missing(error) => Exit::NotFound,
-            Self::Command { .. } => Exit::NotExecutable,
+            Self::Command { error, .. } => of_command(error),
         }
     }
 
@@ -298,6 +302,13 @@ impl From<EnterError> for Failure {
             EnterError::Barrier(error) => Self::Barrier(error),
             error => Self::RoundUnderWay(error),
         }
+    }
+}
+
+fn of_command(error: &io::Error) -> Exit {
+    match error.kind() {
+        io::ErrorKind::NotFound => Exit::NotFound,
+        _ => Exit::NotExecutable,
     }
 }
 

@@ -59,6 +59,7 @@ mod server;
 mod settings;
 #[cfg_attr(not(target_os = "linux"), path = "signals/portable.rs")]
 mod signals;
+mod slots;
 mod step_down;
 mod stream;
 #[cfg(target_os = "linux")]
@@ -125,6 +126,7 @@ fn subcommand(cli: Cli) -> Result<Exit, failure::Failure> {
         Subcommand::Queue(args) => on_runtime(queue::queue(args)),
         Subcommand::Counter(args) => on_runtime(counter::counter(args)),
         Subcommand::Members(args) => on_runtime(members::members(args)),
+        Subcommand::Slots(args) => on_runtime(slots::slots(args)),
         Subcommand::List(args) => on_runtime(list::list(args)),
         Subcommand::Watch(args) => on_runtime(watch::watch(args)),
         Subcommand::Verify(args) => on_runtime(verify::verify(args)),

@@ -32,6 +32,7 @@ pub mod semaphore;
 #[cfg(feature = "serde")]
 mod serde_forms;
 mod site_name;
+pub mod slots;
 mod ticket;
 mod two_phase_commit;
 

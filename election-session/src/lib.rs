@@ -26,6 +26,7 @@ mod seat;
 mod sessions;
 mod settings;
 mod site;
+pub mod slots;
 mod status;
 mod view;
 mod window;

@@ -9,6 +9,7 @@
 //! | [`election`] | `client.election("/app/leader").nominate()?` | one leader; observers; operators move or end the lead | [page][election-page] |
 //! | [`lock`] | `client.lock("/app/lock").lock().await?` | one holder at a time, in the order of asking, or readers together; several at once; revocable | [page][lock-page] |
 //! | [`once`] | `client.once("/app/nightly", period).begin().await?` | of machines that start a job, one runs it in a period | [page][once-page] |
+//! | [`slots`] | `client.slots("/app/shards", 40).join("host-7")?` | shards, each held by one of the members, evenly | [page][slots-page] |
 //! | [`semaphore`] | `client.semaphore("/app/convert", three).acquire().await?` | a fixed number of permits | [page][semaphore-page] |
 //! | [`barrier`] | `client.barrier("/app/gate").wait().await?`, `double_barrier` | waiters pass once it is lifted; participants begin and end together | [page][barrier-page] |
 //! | [`queue`] | `client.queue("/app/jobs").take().await?`, `priority_queue` | each item to one taker: at most once, or at least once | [page][queue-page] |
@@ -30,6 +31,7 @@
 //! [election-page]: https://github.com/zk-election/zk-election/blob/main/docs/operating.md
 //! [lock-page]: https://github.com/zk-election/zk-election/blob/main/docs/lock.md
 //! [once-page]: https://github.com/zk-election/zk-election/blob/main/docs/once.md
+//! [slots-page]: https://github.com/zk-election/zk-election/blob/main/docs/slots.md
 //! [semaphore-page]: https://github.com/zk-election/zk-election/blob/main/docs/semaphore.md
 //! [barrier-page]: https://github.com/zk-election/zk-election/blob/main/docs/barrier.md
 //! [queue-page]: https://github.com/zk-election/zk-election/blob/main/docs/queue.md
@@ -79,6 +81,7 @@ pub mod recipe;
 pub mod sasl;
 pub mod semaphore;
 mod site;
+pub mod slots;
 pub mod source;
 mod state;
 mod telemetry;

@@ -2,7 +2,7 @@
 
 /// For subcommands with a COMMAND, and for those that look.
 pub(super) const EXIT_CODES: &str = "\
-Exit codes of `run`, `lock`, `semaphore`, `barrier enter` and `queue claim`:
+Exit codes of `run`, `lock`, `semaphore`, `slots run`, `barrier enter` and `queue claim`:
   COMMAND's own, or 128 + N if signal N killed it; and if there is no COMMAND to tell:
     1  not to be had with --try, or in time with --wait; `queue claim`: no item
     2  the arguments cannot be used

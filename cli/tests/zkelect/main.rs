@@ -98,6 +98,8 @@ mod settings;
 #[cfg(test)]
 mod signals;
 #[cfg(test)]
+mod slots;
+#[cfg(test)]
 mod support;
 #[cfg(test)]
 mod terminal;

@@ -32,6 +32,19 @@ pub(crate) struct Acquisition {
     shown: Updates<Shown>,
 }
 
+/// Releases a lock while its user has the guard, which is lost by that.
+#[derive(Debug)]
+pub(crate) struct Releaser {
+    client: Client,
+    key: RecipeKey,
+}
+
+impl Releaser {
+    pub(crate) fn release(&self) {
+        self.client.shared().with(|hub, now| hub.host.withdraw(now, self.key));
+    }
+}
+
 /// The outcome of an acquisition.
 enum Outcome {
     Held(Arc<Tenure<LockLost>>),
@@ -156,6 +169,10 @@ impl Acquisition {
 
     pub(crate) fn withdraw(&self) {
         self.client.shared().with(|hub, now| hub.host.withdraw(now, self.key));
+    }
+
+    pub(super) fn releaser(&self) -> Releaser {
+        Releaser { client: self.client.clone(), key: self.key }
     }
 
     /// Lets a writer continue as a reader, and waits for that: the reader has another tenure.

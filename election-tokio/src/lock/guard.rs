@@ -11,7 +11,7 @@ use election_core::name::CandidateName;
 use election_session::Site;
 use tokio::time::Instant;
 
-use super::acquisition::Acquisition;
+use super::acquisition::{Acquisition, Releaser};
 use super::error::{LockLost, ReleaseError};
 use crate::client::TransactionError;
 use crate::held::{Guard, GuardedTransaction, Held, Tenure};
@@ -141,5 +141,14 @@ impl LockGuard {
         let Self { mut acquisition, .. } = self;
         acquisition.withdraw();
         acquisition.released().await
+    }
+
+    pub(crate) fn tenure(&self) -> Arc<Tenure<LockLost>> {
+        Arc::clone(&self.held.tenure)
+    }
+
+    /// Returns what releases the lock without the guard.
+    pub(crate) fn releaser(&self) -> Releaser {
+        self.acquisition.releaser()
     }
 }

@@ -95,6 +95,7 @@ mod server;
 #[cfg(test)]
 mod several_locks;
 mod silence;
+mod slots;
 #[cfg(test)]
 mod sources;
 #[cfg(test)]

@@ -67,6 +67,10 @@ struct SemaphorePage;
 struct SharedLockPage;
 
 #[cfg(doctest)]
+#[doc = include_str!("../../../docs/slots.md")]
+struct SlotsPage;
+
+#[cfg(doctest)]
 #[doc = include_str!("../../../docs/two-phase-commit.md")]
 struct TwoPhaseCommitPage;
 

@@ -18,3 +18,4 @@ mod queues;
 mod recipe_of_another_crate;
 mod semaphores;
 mod several_locks;
+mod slots;

@@ -1,0 +1,122 @@
+//! `zkelect slots`.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::process::{Child, Stdio};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use zk_test_kit::wait::{SOON, eventually};
+
+use crate::support::{Folder, output, servers, text, zkelect};
+
+const SLOTS: &str = "/app/shards";
+
+/// Says again and again for which slot it works, and with which token.
+const BEATING: &str =
+    r#"while :; do echo "$ZKELECT_SLOT $ZKELECT_TOKEN $ZKELECT_ID" >>"$LOG"; sleep 0.02; done"#;
+
+struct Member(Child);
+
+impl Member {
+    fn start(servers: &str, name: &str, log: &str) -> Self {
+        let line = ["slots", "run", "--servers", servers, "--name", name, "--count", "6"];
+        let rest = ["--session-timeout", "4s", "--grace", "1s", SLOTS, "--", "sh", "-c", BEATING];
+        let mut command = zkelect();
+        command.args(line).args(rest).env("LOG", log).stdin(Stdio::null()).stderr(Stdio::null());
+        Self(command.spawn().expect("zkelect starts"))
+    }
+
+    fn told(&mut self) -> Option<i32> {
+        let pid = Pid::from_child(&self.0);
+        kill_process(pid, Signal::TERM).expect("it is there");
+        self.0.wait().expect("it ends").code()
+    }
+}
+
+impl Drop for Member {
+    fn drop(&mut self) {
+        // It may have ended.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn rows(servers: &str) -> Vec<Value> {
+    let list = output(&["slots", "list", "--servers", servers, "--json", SLOTS]);
+    assert_eq!(list.status.code(), Some(0), "{}", text(&list.stderr));
+    serde_json::from_slice(&list.stdout).expect("a JSON array")
+}
+
+/// Waits until each of these members holds as many slots, as the plan says.
+fn shared(servers: &str, expected: &[(&str, usize)]) {
+    let mut last = Vec::new();
+    let is_shared = || {
+        last = rows(servers);
+        let mut held: BTreeMap<&str, usize> = BTreeMap::new();
+        for row in &last {
+            let holder = row["holder"].as_str();
+            if holder != row["planned"].as_str() {
+                return false;
+            }
+            *held.entry(holder.unwrap_or_default()).or_default() += 1;
+        }
+        held == expected.iter().copied().collect()
+    };
+    let waited = eventually(SOON, "the slots are shared out", is_shared);
+    assert!(waited.is_ok(), "{expected:?}: {last:?}");
+}
+
+fn change(servers: &str, action: &str, member: &str) -> Option<i32> {
+    let output = output(&["slots", action, "--servers", servers, SLOTS, member]);
+    output.status.code()
+}
+
+/// A member is killed, another is drained: no COMMAND works for a slot after a later one has begun.
+#[test]
+fn slots_of_a_member_that_is_killed_are_worked_on_by_the_others() {
+    let servers = servers("slots");
+    let folder = Folder::new("slots");
+    let log = folder.file("log");
+    let log = log.to_str().expect("it is text");
+    let mut a = Member::start(&servers, "a", log);
+    let mut b = Member::start(&servers, "b", log);
+    let mut c = Member::start(&servers, "c", log);
+    shared(&servers, &[("a", 2), ("b", 2), ("c", 2)]);
+    b.0.kill().expect("it is killed");
+    shared(&servers, &[("a", 3), ("c", 3)]);
+    assert_eq!(change(&servers, "drain", "a"), Some(0));
+    shared(&servers, &[("c", 6)]);
+    assert_eq!(change(&servers, "admit", "a"), Some(0));
+    shared(&servers, &[("a", 3), ("c", 3)]);
+    assert_eq!((a.told(), c.told()), (Some(143), Some(143)));
+    assert!(rows(&servers).iter().all(|row| row["holder"].is_null()), "{:?}", rows(&servers));
+
+    let beats = fs::read_to_string(log).expect("they have worked");
+    let mut greatest: BTreeMap<&str, i64> = BTreeMap::new();
+    for beat in beats.lines() {
+        let [slot, token, _] = beat.split(' ').collect::<Vec<_>>()[..] else { panic!("{beat}") };
+        let token = token.parse().expect("a number");
+        let before = greatest.insert(slot, token).unwrap_or_default();
+        assert!(before <= token, "{beat}: token {before} has worked before");
+    }
+    assert_eq!(greatest.len(), 6);
+}
+
+#[test]
+fn what_cannot_be_shared_out_is_refused_before_anything_is_sent() {
+    let servers = ["--servers", "127.0.0.1:1"];
+    for (options, said) in [
+        (
+            &["--slot", "a", "--slot", "a", "--name", "m", SLOTS][..],
+            "the slot a is in the list twice",
+        ),
+        (&["--slot", "a/b", "--name", "m", SLOTS], "\"a/b\" is no name"),
+        (&["--count", "1", "--name", "a b", SLOTS], "\"a b\" is no name"),
+        (&["--count", "1", "--name", "m", "app"], "invalid path of slots"),
+    ] {
+        let ended = output(&[&["slots", "run"], &servers[..], options, &["--", "true"]].concat());
+        assert_eq!(ended.status.code(), Some(2), "{}", text(&ended.stderr));
+        assert!(text(&ended.stderr).contains(said), "{said:?}: {}", text(&ended.stderr));
+    }
+}

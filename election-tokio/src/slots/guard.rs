@@ -1,0 +1,116 @@
+//! A slot that is held.
+
+use core::future::Future;
+use core::ops::Deref;
+use std::sync::Arc;
+
+use election_core::election::Departure;
+use election_session::slots::{GuardEnd, SlotName};
+use tokio::sync::{mpsc, watch};
+use tokio::time::Instant;
+
+use crate::held::Tenure;
+use crate::lock::{LockGuard, LockLost, ReleaseError};
+
+/// A slot, held by its lock for as long as that is valid. It dereferences to the [`LockGuard`], with
+/// its token, its transactions and its lease.
+///
+/// Dropping it gives the slot up. While the plan gives the slot to this member, the member then asks
+/// for it again: at once if the lock was lost, after a second if it was not.
+#[derive(Debug)]
+#[must_use = "a guard that is dropped gives the slot up"]
+pub struct SlotGuard {
+    slot: SlotName,
+    lock: LockGuard,
+    told: watch::Receiver<Option<Instant>>,
+    /// Behind the lock, so that it is dropped after it.
+    dropped: Dropped,
+}
+
+/// Tells the member of the guard's end, behind the release of its lock.
+#[derive(Debug)]
+struct Dropped {
+    slot: SlotName,
+    tenure: Arc<Tenure<LockLost>>,
+    ends: mpsc::UnboundedSender<(SlotName, GuardEnd)>,
+}
+
+impl Drop for Dropped {
+    fn drop(&mut self) {
+        let end = match self.tenure.lost() {
+            None | Some(LockLost::Released) => GuardEnd::Released,
+            Some(_) => GuardEnd::Lost,
+        };
+        // The member may be gone.
+        let _ = self.ends.send((self.slot.clone(), end));
+    }
+}
+
+impl SlotGuard {
+    pub(super) fn new(
+        slot: SlotName,
+        lock: LockGuard,
+        told: watch::Receiver<Option<Instant>>,
+        ends: mpsc::UnboundedSender<(SlotName, GuardEnd)>,
+    ) -> Self {
+        let dropped = Dropped { slot: slot.clone(), tenure: lock.tenure(), ends };
+        Self { slot, lock, told, dropped }
+    }
+
+    /// Returns the slot's name.
+    pub const fn slot(&self) -> &SlotName {
+        &self.slot
+    }
+
+    /// Waits until the slot is to be given up, and returns by when: end the work, and drop the guard
+    /// or [release](SlotGuard::release) it. At that moment the lock is released, whatever the work
+    /// does.
+    ///
+    /// It never returns if the lock is lost first: see [`LockGuard::lost`].
+    ///
+    /// Cancel safe.
+    pub async fn give_up_requested(&self) -> Instant {
+        let mut told = self.told.clone();
+        match told.wait_for(Option::is_some).await.map(|by| *by) {
+            Ok(Some(by)) => by,
+            // The member is gone, and tells nothing any more.
+            Ok(None) | Err(_) => core::future::pending().await,
+        }
+    }
+
+    /// Returns by when the slot is to be given up, if it is.
+    pub fn give_up_by(&self) -> Option<Instant> {
+        *self.told.borrow()
+    }
+
+    /// Runs `work` while the slot is held. When the lock is lost, it drops `work`, at an await
+    /// point.
+    ///
+    /// # Errors
+    ///
+    /// The reason of the loss, if `work` was dropped.
+    pub async fn guard<F: Future>(&self, work: F) -> Result<F::Output, LockLost> {
+        self.lock.guard(work).await
+    }
+
+    /// Gives the slot up, and waits until its lock's znode is gone.
+    ///
+    /// Cancel safe: it is given up with the call.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`LockGuard::release`].
+    pub async fn release(self) -> Result<Departure, ReleaseError> {
+        let Self { lock, dropped, .. } = self;
+        let _told_behind_the_release = dropped;
+        lock.release().await
+    }
+}
+
+impl Deref for SlotGuard {
+    type Target = LockGuard;
+
+    fn deref(&self) -> &LockGuard {
+        &self.lock
+    }
+}
