@@ -23,7 +23,8 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) const USAGE: &str = "\
-zk-peers [--rounds N] [--only get-data|take-over|bring-up|idle|killed|frozen] [--svg FILE] [--quick]
+zk-peers [--rounds N] [--only get-data|take-over|many-take-over|bring-up|idle|killed|frozen]
+         [--svg FILE] [--quick]
 zk-peers serve              the responder alone; prints its port
 zk-peers worker CLIENT      one client alone, which takes orders on the standard input";
 

@@ -81,6 +81,15 @@ fn measure(arguments: &Arguments, folder: &Path) -> Outcome<()> {
         fs::write(file, picture::picture(&bench.rows, &place))?;
     }
     let is_whole = bench.rows.iter().all(|row| row.median(contender::Contender::Ours).is_some());
+    let missed: Vec<_> = bench.rows.iter().filter_map(|row| Some((row, row.missed()?))).collect();
+    for (row, (figure, bound)) in &missed {
+        let (figure, bound) = (table::figure(*figure), table::figure(*bound));
+        println!("- ours has missed its bar: {}: {figure}, and not {bound} at most", row.what);
+    }
+    // Where it only has to run, it need not be fast.
+    if arguments.extent == Extent::Whole && !missed.is_empty() {
+        return failed("of ours, a row has missed its bar");
+    }
     if bench.rows.is_empty() || !is_whole {
         return failed("of ours, not every row could be measured");
     }

@@ -21,16 +21,40 @@ pub(crate) struct Row {
     pub(crate) better: Better,
     /// A value a round, of each that was measured.
     pub(crate) cells: Vec<(Contender, Vec<f64>)>,
+    /// What ours is to keep to, if anything was agreed on.
+    bar: Option<Bar>,
+}
+
+/// A bound on the median of ours.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Bar {
+    /// So many times the floor.
+    TimesRaw(f64),
+    Value(f64),
 }
 
 impl Row {
     pub(crate) fn new(what: impl Into<String>, unit: &'static str) -> Self {
-        Self { what: what.into(), unit, better: Better::Lower, cells: Vec::new() }
+        Self { what: what.into(), unit, better: Better::Lower, cells: Vec::new(), bar: None }
     }
 
     pub(crate) fn higher_is_better(mut self) -> Self {
         self.better = Better::Higher;
         self
+    }
+
+    pub(crate) fn at_most(mut self, bar: Bar) -> Self {
+        self.bar = Some(bar);
+        self
+    }
+
+    /// Returns by how much ours has missed its bar: the figure, and the bound.
+    pub(crate) fn missed(&self) -> Option<(f64, f64)> {
+        let (figure, bound) = match self.bar? {
+            Bar::TimesRaw(times) => (self.ratio(Contender::Ours, Contender::Raw)?, times),
+            Bar::Value(value) => (self.median(Contender::Ours)?, value),
+        };
+        (figure > bound).then_some((figure, bound))
     }
 
     /// Adds the value of one more round.
@@ -178,6 +202,16 @@ mod tests {
         assert_eq!(row().ratio(Contender::Ours, Contender::Raw), Some(2.0));
         assert_eq!(row().ratio(Contender::Ours, Contender::Kazoo), Some(0.25));
         assert_eq!(row().ratio(Contender::Ours, Contender::Curator), None);
+    }
+
+    #[test]
+    fn a_bar_is_missed_by_the_median() {
+        let missed = |bar| row().at_most(bar).missed();
+        assert_eq!(missed(Bar::TimesRaw(2.0)), None);
+        assert_eq!(missed(Bar::TimesRaw(1.5)), Some((2.0, 1.5)));
+        assert_eq!(missed(Bar::Value(4.0)), None);
+        assert_eq!(missed(Bar::Value(3.0)), Some((4.0, 3.0)));
+        assert_eq!(row().missed(), None);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::contender::Contender;
 use crate::outcome::{Outcome, failed};
 use crate::process::{Worker, number};
 use crate::server::{Ensemble, Server};
-use crate::table::Row;
+use crate::table::{Bar, Row};
 
 const SESSION_TIMEOUT: Duration = Duration::from_secs(6);
 /// The age of the connection when its server fails. A client of ours dials another server at once if
@@ -19,6 +19,9 @@ const BEFORE: Duration = Duration::from_secs(2);
 const AFTER: Duration = Duration::from_secs(2);
 /// How often a client may connect until it is a follower that it comes to.
 const CONNECTS: usize = 30;
+
+/// A 15th of the session timeout, and what it takes to connect.
+const LONGEST_GAP: Bar = Bar::Value(500.0);
 
 #[derive(Clone, Copy)]
 enum Failure {
@@ -48,7 +51,7 @@ fn measure(
     let mut contenders = bench.contenders();
     // A socket does not connect again, and tokio-zookeeper knows one server.
     contenders.retain(|one| !matches!(one, Contender::Raw | Contender::TokioZookeeper));
-    let mut gap = Row::new(format!("{what}: longest gap of a caller"), "ms");
+    let mut gap = Row::new(format!("{what}: longest gap of a caller"), "ms").at_most(LONGEST_GAP);
     let mut errors = Row::new("– the same: its errors", "number");
     for _ in 0..rounds {
         contenders.rotate_left(1);

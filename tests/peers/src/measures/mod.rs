@@ -44,9 +44,10 @@ impl Bench {
     /// Goes through all that is wanted.
     pub(crate) fn run(&mut self, arguments: &Arguments) {
         type Measure = fn(&mut Bench) -> Outcome<()>;
-        let measures: [(&str, Measure); 6] = [
+        let measures: [(&str, Measure); 7] = [
             ("get-data", get_data::measure),
             ("take-over", take_over::measure),
+            ("many-take-over", take_over::of_many),
             ("bring-up", bring_up::measure),
             ("idle", idle::measure),
             ("killed", failures::killed),

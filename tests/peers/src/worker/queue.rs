@@ -70,6 +70,7 @@ impl Queue {
     /// Lets the leader resign, and stand again once the next one leads; returns the time in
     /// between.
     pub(super) async fn turn(&mut self) -> Outcome<Duration> {
+        self.until_led().await?;
         let Some(leader) = self.leader.take() else {
             return failed("no leader");
         };
