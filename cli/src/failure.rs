@@ -339,10 +339,6 @@ fn of_job(error: &OnceError) -> Exit {
     }
 }
 
-fn is_missing(error: &io::Error) -> bool {
-    error.kind() == io::ErrorKind::NotFound
-}
-
 fn is_authentication(end: SessionEnd) -> bool {
     matches!(end, SessionEnd::AuthFailed(_) | SessionEnd::SaslFailed(_))
 }
