@@ -6,11 +6,12 @@ mod driver;
 mod tree;
 
 use core::fmt;
+use std::sync::Arc;
 
 use election_session::cache::{CacheData, CacheScope};
 
 pub use election_session::cache::{CacheChange, CachedNode};
-pub use tree::{CacheChanges, CacheView, CachedTree};
+pub use tree::{CacheChanges, CacheSnapshot, CachedTree};
 
 use crate::Error;
 use crate::client::Client;
@@ -22,7 +23,11 @@ pub struct Cache {
     root: String,
     scope: CacheScope,
     data: CacheData,
+    filter: Filter,
 }
+
+/// Whether a path is kept, and what stands below it.
+type Filter = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 
 impl Client {
     /// Returns a cache of the znode at a path and of all that stands below it, as Curator's
@@ -30,7 +35,8 @@ impl Client {
     pub fn cache(&self, path: &str) -> Cache {
         let scope = CacheScope::below(path.to_owned());
         let client = self.clone();
-        Cache { client, root: path.to_owned(), scope, data: CacheData::Kept }
+        let filter: Filter = Arc::new(|_: &str| true);
+        Cache { client, root: path.to_owned(), scope, data: CacheData::Kept, filter }
     }
 }
 
@@ -45,10 +51,11 @@ impl Cache {
     }
 
     /// Leaves out the paths for which `filter` returns `false`, with all that stands below them
-    /// (default: none). It runs on the cache's task, often, and under its lock: it must not use
-    /// the cache. The root is never left out.
+    /// (default: none). It runs on the cache's task, and often: it should not take long. The root
+    /// is never left out.
     pub fn filter(mut self, filter: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
-        self.scope = self.scope.filter(filter);
+        let before = self.filter;
+        self.filter = Arc::new(move |path| before(path) && filter(path));
         self
     }
 
@@ -67,14 +74,13 @@ impl Cache {
     /// # Panics
     ///
     /// Outside of a tokio runtime.
-    pub fn keep(self) -> Result<CachedTree, Error> {
-        let Self { client, root, mut scope, data } = self;
-        client.server_path::<zk_jute::records::GetDataRequest<'_>>(&root)?;
-        if root == "/" && client.shared().chroot.as_str().is_empty() {
+    pub fn keep(mut self) -> Result<CachedTree, Error> {
+        self.client.server_path::<zk_jute::records::GetDataRequest<'_>>(&self.root)?;
+        if self.root == "/" && self.client.shared().chroot.as_str().is_empty() {
             // Servers change znodes of their own there without an event.
-            scope = scope.filter(|path| path != "/zookeeper");
+            self = self.filter(|path| path != "/zookeeper");
         }
-        Ok(CachedTree::begin(client, root, scope, data))
+        Ok(CachedTree::begin(self))
     }
 }
 

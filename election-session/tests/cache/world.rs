@@ -95,9 +95,7 @@ impl World {
         server: Server,
         (names_events, knows_multi_read): (bool, bool),
     ) -> Self {
-        let kept = CacheScope::below(ROOT.into())
-            .depth(scope.depth)
-            .filter(move |path| path != scope.left_out);
+        let kept = CacheScope::below(ROOT.into()).depth(scope.depth);
         let mut tracker = CacheTracker::new(kept, CacheData::Kept, watching);
         let readers = vec![Reader::open(&mut tracker)];
         Self {
@@ -304,7 +302,9 @@ impl World {
                     *watched != path || !is_of
                 });
                 let zxid = (self.names_events && zxid > 0).then(|| Zxid::new(zxid));
-                self.tracker.handle_change(&path, kind, zxid);
+                if kind != EventType::NODE_CREATED || path != self.scope.left_out {
+                    self.tracker.handle_change(&path, kind, zxid);
+                }
             }
             Item::Missed => self.tracker.handle_missed(),
             Item::WatchesLost => self.tracker.handle_watches_lost(),
@@ -340,7 +340,8 @@ impl World {
                     self.registered.insert((Table::Child, path.to_string()), false);
                 }
                 let names = names.iter().map(String::as_str);
-                self.tracker.handle_list((ticket, path), names, (pzxid, zxid));
+                let kept = names.filter(|name| format!("{path}/{name}") != self.scope.left_out);
+                self.tracker.handle_list((ticket, path), kept, (pzxid, zxid));
             }
             (CacheQuestion::List(path), _) => self.tracker.handle_unlisted(ticket, path),
             other => panic!("{other:?}"),

@@ -12,14 +12,16 @@ use election_session::cache::{
 };
 use futures_core::Stream as _;
 use futures_util::stream::FuturesUnordered;
-use zk_jute::records::Stat;
+use zk_jute::records::{EventType, Stat};
 use zk_jute::{SessionId, Zxid};
 use zk_session::WatchMode;
 
+use super::Filter;
 use crate::client::{
     Children, Client, Leaves, Obstacle, OneshotWatch, PersistentWatch, ReadOutcome, Stamped,
 };
 use crate::hearing::{Heard, Hearing};
+use crate::path::child_path;
 use crate::{Error, ErrorKind};
 
 /// The most requests in flight.
@@ -66,6 +68,7 @@ pub(super) struct Driver {
     client: Client,
     root: String,
     data: CacheData,
+    filter: Filter,
     kept: Arc<Kept>,
     pending: FuturesUnordered<Boxed<Answered>>,
     hearing: Hearing,
@@ -73,9 +76,13 @@ pub(super) struct Driver {
 }
 
 impl Driver {
-    pub(super) fn new(client: Client, root: String, data: CacheData, kept: Arc<Kept>) -> Self {
+    pub(super) fn new(
+        client: Client,
+        (root, data, filter): (String, CacheData, Filter),
+        kept: Arc<Kept>,
+    ) -> Self {
         let (pending, hearing) = (FuturesUnordered::new(), Hearing::new());
-        Self { client, root, data, kept, pending, hearing, session: None }
+        Self { client, root, data, filter, kept, pending, hearing, session: None }
     }
 
     /// Runs until something fails for good. Calls `show` when the tree may have changed.
@@ -149,6 +156,8 @@ impl Driver {
 
     fn hear(&mut self, heard: Heard) {
         match heard {
+            Heard::Changed(path, event)
+                if event.kind == EventType::NODE_CREATED && !self.keeps(&path) => {}
             Heard::Changed(path, event) => {
                 self.kept.lock().handle_change(&path, event.kind, event.zxid);
             }
@@ -167,7 +176,16 @@ impl Driver {
         self.kept.lock().handle_watches_lost();
     }
 
+    /// Returns whether the filter keeps a znode. Not under the lock: the filter may use the cache.
+    fn keeps(&self, path: &str) -> bool {
+        path == self.root || (self.filter)(path)
+    }
+
     fn take_in(&self, request: &CacheRequest, answer: Answer) {
+        if let (CacheQuestion::List(path), Answer::List(names, zxid)) = (&request.question, &answer)
+        {
+            return self.take_in_list((request.ticket, path), names, *zxid);
+        }
         let (ticket, mut tracker) = (request.ticket, self.kept.lock());
         match (&request.question, answer) {
             (CacheQuestion::Barrier, Answer::Zxid(zxid)) => tracker.handle_barrier(ticket, zxid),
@@ -179,13 +197,16 @@ impl Driver {
             (CacheQuestion::ReadMany(paths), Answer::Reads(reads, zxid)) => {
                 tracker.handle_reads(ticket, paths.iter().cloned().zip(reads), zxid);
             }
-            (CacheQuestion::List(path), Answer::List(names, zxid)) => {
-                let pzxid = names.stat().pzxid;
-                tracker.handle_list((ticket, path), names.iter(), (pzxid, zxid));
-            }
             (CacheQuestion::List(path), Answer::Unlisted) => tracker.handle_unlisted(ticket, path),
             (_, _) => tracker.handle_failed(request),
         }
+    }
+
+    fn take_in_list(&self, asked: (u64, &str), names: &Children, zxid: Zxid) {
+        let kept = names.iter().filter(|name| self.keeps(&child_path(asked.1, name)));
+        let kept: Vec<&str> = kept.collect();
+        let zxids = (names.stat().pzxid, zxid);
+        self.kept.lock().handle_list(asked, kept.into_iter(), zxids);
     }
 
     /// # Errors

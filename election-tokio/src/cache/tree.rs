@@ -6,16 +6,14 @@ use core::pin::Pin;
 use core::task::{Context, Poll, Waker};
 use std::sync::Arc;
 
-use election_session::cache::{
-    CacheChange, CacheData, CacheReader, CacheScope, CacheTracker, CacheWatching, CachedNode,
-};
+use election_session::cache::{CacheChange, CacheReader, CacheTracker, CacheWatching, CachedNode};
 use futures_core::Stream;
 use tokio::task::AbortHandle;
 use zk_jute::{OpCode, Zxid};
 
+use super::Cache;
 use super::driver::{Driver, Kept};
 use crate::broadcast::{Receiver, Sender};
-use crate::client::Client;
 use crate::{Error, ErrorKind};
 
 /// The last report of the driver.
@@ -37,12 +35,13 @@ pub struct CachedTree {
 }
 
 impl CachedTree {
-    pub(super) fn begin(client: Client, root: String, scope: CacheScope, data: CacheData) -> Self {
+    pub(super) fn begin(cache: Cache) -> Self {
+        let Cache { client, root, scope, data, filter } = cache;
         let tracker = CacheTracker::new(scope, data, CacheWatching::Persistent);
         let kept = Arc::new(Kept::new(tracker));
         let sender = Sender::new(News::More);
         let news = sender.subscribe();
-        let driver = Driver::new(client, root.clone(), data, Arc::clone(&kept));
+        let driver = Driver::new(client, (root.clone(), data, filter), Arc::clone(&kept));
         let task = tokio::spawn(async move {
             let last = driver.run(|| show(&sender, News::More)).await;
             show(&sender, News::Failed(last));
@@ -84,9 +83,21 @@ impl CachedTree {
         self.kept.lock().get(path).cloned()
     }
 
-    /// Looks at the tree, which stands still meanwhile: it should not take long.
-    pub fn read<T>(&self, look: impl FnOnce(&CacheView<'_>) -> T) -> T {
-        look(&CacheView(&self.kept.lock()))
+    /// Returns the names of a znode's children in the tree, in their order.
+    pub fn children(&self, path: &str) -> Vec<String> {
+        self.kept.lock().children(path)
+    }
+
+    /// Returns the whole tree as it is at this moment. It shares the znodes with the cache, and takes time and
+    /// memory by their number (two pointers each).
+    pub fn snapshot(&self) -> CacheSnapshot {
+        let tracker = self.kept.lock();
+        let nodes = tracker.iter().map(|(path, node)| (Arc::clone(path), Arc::clone(node)));
+        CacheSnapshot {
+            current: tracker.current(),
+            nodes: nodes.collect(),
+            unreadable: tracker.unreadable().cloned().collect(),
+        }
     }
 
     /// Returns a stream of changes. At first all of the tree is new, in the order of paths.
@@ -113,42 +124,46 @@ impl fmt::Debug for CachedTree {
     }
 }
 
-/// The tree, for as long as [`CachedTree::read`] looks at it.
-pub struct CacheView<'a>(&'a CacheTracker);
+/// A cached tree as it was at one moment; made by [`CachedTree::snapshot`].
+#[derive(Clone)]
+pub struct CacheSnapshot {
+    current: Option<Zxid>,
+    /// In the order of the paths.
+    nodes: Vec<(Arc<str>, Arc<CachedNode>)>,
+    unreadable: Vec<Arc<str>>,
+}
 
-impl CacheView<'_> {
-    /// Returns the zxid at which the tree is the server's. `None` while changes are being read:
+impl CacheSnapshot {
+    /// Returns the zxid at which the server's tree was this one. `None` if changes were being read:
     /// then each znode is as it was at some moment, but not all at the same.
-    pub fn current(&self) -> Option<Zxid> {
-        self.0.current()
+    pub const fn current(&self) -> Option<Zxid> {
+        self.current
     }
 
     /// Returns a znode.
     pub fn get(&self, path: &str) -> Option<&Arc<CachedNode>> {
-        self.0.get(path)
-    }
-
-    /// Returns the names of a znode's children, in their order.
-    pub fn children(&self, path: &str) -> Vec<String> {
-        self.0.children(path)
+        let found = self.nodes.binary_search_by(|(known, _)| (**known).cmp(path)).ok()?;
+        self.nodes.get(found).map(|(_, node)| node)
     }
 
     /// Returns all znodes, in the order of their paths.
-    pub fn iter(&self) -> impl Iterator<Item = (&Arc<str>, &Arc<CachedNode>)> {
-        self.0.iter()
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (&str, &Arc<CachedNode>)> {
+        self.nodes.iter().map(|(path, node)| (&**path, node))
     }
 
     /// Returns the paths of znodes that the client may not read, or whose data is longer than it
     /// keeps ([`ClientBuilder::max_reply`](crate::ClientBuilder::max_reply)). They are not in the
     /// tree, and nothing below them is. Each minute the cache tries again.
-    pub fn unreadable(&self) -> impl Iterator<Item = &Arc<str>> {
-        self.0.unreadable()
+    pub fn unreadable(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.unreadable.iter().map(|path| &**path)
     }
 }
 
-impl fmt::Debug for CacheView<'_> {
+impl fmt::Debug for CacheSnapshot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CacheView").field("current", &self.current()).finish_non_exhaustive()
+        let Self { current, nodes, .. } = self;
+        let mut shown = f.debug_struct("CacheSnapshot");
+        shown.field("current", current).field("znodes", &nodes.len()).finish_non_exhaustive()
     }
 }
 

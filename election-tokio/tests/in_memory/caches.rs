@@ -32,13 +32,10 @@ async fn becomes(cache: &CachedTree, expected: &[(&str, &str)]) {
 }
 
 fn tree(cache: &CachedTree) -> Tree {
-    cache.read(|tree| {
-        let text = |data: &[u8]| String::from_utf8(data.to_vec()).unwrap();
-        let nodes = tree.iter();
-        nodes
-            .map(|(path, node)| (path.to_string(), text(node.data.as_deref().unwrap_or(b"-"))))
-            .collect()
-    })
+    let text = |data: &[u8]| String::from_utf8(data.to_vec()).unwrap();
+    let tree = cache.snapshot();
+    let each = tree.iter();
+    each.map(|(path, node)| (path.to_owned(), text(node.data.as_deref().unwrap_or(b"-")))).collect()
 }
 
 /// Returns the changes up to the next moment.
@@ -126,7 +123,7 @@ async fn a_cache_keeps_its_scope_alone() {
         )
         .await;
         becomes(&filtered, &[&kept[..], &[("/config/c", "/config/c")]].concat()).await;
-        let children = filtered.read(|tree| tree.children(ROOT));
+        let children = filtered.children(ROOT);
         assert_eq!(children, ["b", "c"]);
         let node = filtered.get("/config/c").unwrap();
         assert_eq!((node.data_length, node.data.as_deref()), (9, Some(&b"/config/c"[..])));

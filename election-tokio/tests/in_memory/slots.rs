@@ -43,7 +43,7 @@ fn moved(before: &SlotPlan, after: &SlotPlan) -> usize {
 /// The requests since, but for those that prove leases.
 fn requests(server: &Server, since: usize) -> BTreeMap<String, usize> {
     let mut counts = BTreeMap::new();
-    for opcode in &server.requested()[since..] {
+    for opcode in server.requested().iter().skip(since) {
         if ![OpCode::PING].contains(opcode) {
             *counts.entry(opcode.to_string()).or_default() += 1;
         }

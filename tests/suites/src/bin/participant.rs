@@ -143,8 +143,8 @@ impl Order {
             "tree" => {
                 let cache = all().get(&self.path).cloned().ok_or("it was not begun")?;
                 cache.current().await?;
-                let paths: Vec<_> =
-                    cache.read(|tree| tree.iter().map(|(path, _)| path.to_string()).collect());
+                let tree = cache.snapshot();
+                let paths: Vec<_> = tree.iter().map(|(path, _)| path).collect();
                 Ok(paths.join(" "))
             }
             _ => Err(self.unknown()),
