@@ -70,7 +70,7 @@ fn contact_breaks_while_a_follower_is_cut_off() {
 /// its touch, when the leader expires the session.
 #[test]
 fn contact_breaks_though_all_servers_are_well() {
-    let broken = first_broken(Profile::Clients, LeaseGrade::Contact, 8_650..8_750);
+    let broken = first_broken(Profile::Clients, LeaseGrade::Contact, 6_350..6_450);
     assert_eq!(broken.map(|(_, law)| law), Some(Law::OneValidLeader));
 }
 

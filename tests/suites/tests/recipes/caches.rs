@@ -4,6 +4,7 @@ use core::time::Duration;
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use election_tokio::cache::{CacheChange, CacheChanges, CachedNode};
 use election_tokio::{Client, CreateMode, Error, Version, Zxid};
@@ -80,12 +81,20 @@ impl Fold {
 }
 
 /// Creates, writes and deletes the children of its own node, and returns what that made of them.
-async fn write(client: Client, node: String, seed: u64) -> Result<Log, Error> {
+///
+/// It does so until the reader has been told of enough moments, `WRITES` times at least.
+async fn write(
+    client: Client,
+    node: String,
+    (seed, is_enough): (u64, Arc<AtomicBool>),
+) -> Result<Log, Error> {
     let mut rng = fastrand::Rng::with_seed(seed);
     client.create(&node, "", CreateMode::Persistent).await?;
     let mut state = State::new();
     let mut log = Log::new();
-    for number in 0..WRITES {
+    let mut number = 0;
+    while number < WRITES || !is_enough.load(Ordering::SeqCst) {
+        number += 1;
         let path = format!("{node}/{}", rng.u8(..8));
         let zxid = match state.get(&path).copied() {
             None => {
@@ -118,10 +127,12 @@ async fn compare(client: &Client, writer: &Client, disturb: impl AsyncFn()) -> T
     let cache = client.cache(TREE).keep()?;
     let mut changes = cache.changes();
     let (mut fold, mut logs) = (Fold::default(), Vec::new());
+    let is_enough = Arc::new(AtomicBool::new(false));
     let writing: Vec<_> = (0..WRITERS)
         .map(|number| {
             let seed = u64::try_from(number).expect("small");
-            tokio::spawn(write(writer.clone(), format!("{TREE}/{number}"), seed))
+            let told = (seed, Arc::clone(&is_enough));
+            tokio::spawn(write(writer.clone(), format!("{TREE}/{number}"), told))
         })
         .collect();
     while !writing.iter().all(tokio::task::JoinHandle::is_finished) {
@@ -129,7 +140,10 @@ async fn compare(client: &Client, writer: &Client, disturb: impl AsyncFn()) -> T
         loop {
             tokio::select! {
                 change = changes.next() => match change {
-                    Some(change) => fold.take_in(change?),
+                    Some(change) => {
+                        fold.take_in(change?);
+                        is_enough.store(fold.moments.len() > 20, Ordering::SeqCst);
+                    }
                     None => return Err(io::Error::other("the stream is over").into()),
                 },
                 () = &mut disturbance => break,
@@ -141,7 +155,6 @@ async fn compare(client: &Client, writer: &Client, disturb: impl AsyncFn()) -> T
     }
     let last = logs.iter().filter_map(|log| log.keys().next_back()).max().copied();
     fold.reaches(&mut changes, last.ok_or_else(|| io::Error::other("no write"))?).await?;
-    assert!(fold.moments.len() > 20, "{} moments", fold.moments.len());
     for (zxid, state) in &fold.moments {
         for (number, log) in logs.iter().enumerate() {
             let written = log.range(..=zxid).next_back();

@@ -2,12 +2,13 @@
 
 use core::time::Duration;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::SeqCst;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use election_tokio::lock::Turn;
 use election_tokio::slots::{SlotEvent, SlotGuard, SlotTable, Slots, SlotsError};
-use election_tokio::{Client, CreateMode, Version};
+use election_tokio::{Client, Version};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use zk_test_kit::election::{Arena, connect, soon};
@@ -36,23 +37,39 @@ const COUNT: u32 = 12;
 /// The timeout of a session that the test lets expire.
 const SHORT: Duration = Duration::from_secs(4);
 
-/// Counts, in the store, who works on a slot: a second one could not create the znode.
-struct Work {
-    client: Client,
+/// The guards of those that work, of all members of a stage.
+#[derive(Clone, Default)]
+struct Works {
+    at_work: Arc<Mutex<Vec<Arc<SlotGuard>>>>,
     meetings: Arc<AtomicUsize>,
 }
 
-impl Work {
+impl Works {
+    /// Works until it is to give up. Counts the works on the same slot whose guards are valid beside its own.
     async fn on(self, guard: Arc<SlotGuard>) {
-        let busy = format!("/busy-{}", guard.slot());
-        let begun = guard.transaction().create(&busy, "", CreateMode::Ephemeral).commit().await;
-        if begun.is_err() && guard.is_valid() {
-            self.meetings.fetch_add(1, Ordering::SeqCst);
+        {
+            let mut all = self.at_work.lock().unwrap_or_else(PoisonError::into_inner);
+            let meets = |other: &Arc<SlotGuard>| {
+                other.slot() == guard.slot() && other.is_valid() && guard.is_valid()
+            };
+            self.meetings.fetch_add(all.iter().filter(|other| meets(other)).count(), SeqCst);
+            all.push(Arc::clone(&guard));
         }
+        let _ends = Ends { works: &self, guard: &guard };
         guard.give_up_requested().await;
-        if self.client.delete(&busy, Version::ANY).await.is_err() {
-            self.meetings.fetch_add(1, Ordering::SeqCst);
-        }
+    }
+}
+
+/// Takes a work off the list when its future is dropped, or ends.
+struct Ends<'a> {
+    works: &'a Works,
+    guard: &'a Arc<SlotGuard>,
+}
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        let mut all = self.works.at_work.lock().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|other| !Arc::ptr_eq(other, self.guard));
     }
 }
 
@@ -61,15 +78,15 @@ struct Member {
     client: Client,
     shutdown: oneshot::Sender<()>,
     run: JoinHandle<Result<(), SlotsError>>,
-    meetings: Arc<AtomicUsize>,
+    works: Works,
 }
 
 impl Member {
     async fn leave(self) -> TestResult {
-        let Self { client, shutdown, run, meetings } = self;
+        let Self { client, shutdown, run, works } = self;
         drop(shutdown);
         soon("it has left", run).await???;
-        assert_eq!(meetings.load(Ordering::SeqCst), 0, "a slot had two holders");
+        assert_eq!(works.meetings.load(SeqCst), 0, "a slot had two holders");
         client.close().await?;
         Ok(())
     }
@@ -78,11 +95,13 @@ impl Member {
 struct Stage {
     arena: Arena,
     spread: Duration,
+    works: Works,
 }
 
 impl Stage {
     async fn new(server: ServerKind, spread: Duration) -> Result<Self, TestFailure> {
-        Ok(Self { arena: Arena::new(server, "slots").await?, spread })
+        let arena = Arena::new(server, "slots").await?;
+        Ok(Self { arena, spread, works: Works::default() })
     }
 
     fn slots(&self, client: &Client) -> Slots {
@@ -97,16 +116,10 @@ impl Stage {
     fn join_by(&self, client: Client, name: &'static str) -> Member {
         let slots = self.slots(&client);
         let (shutdown, told) = oneshot::channel();
-        let meetings = Arc::new(AtomicUsize::new(0));
-        let (of_work, met) = (client.clone(), Arc::clone(&meetings));
-        let run = tokio::spawn(async move {
-            let work = |guard| {
-                let work = Work { client: of_work.clone(), meetings: Arc::clone(&met) };
-                work.on(guard)
-            };
-            slots.run(name, told, work).await
-        });
-        Member { client, shutdown, run, meetings }
+        let (works, all) = (self.works.clone(), self.works.clone());
+        let run =
+            tokio::spawn(async move { slots.run(name, told, |guard| all.clone().on(guard)).await });
+        Member { client, shutdown, run, works }
     }
 
     async fn table(&self) -> Result<SlotTable, TestFailure> {
@@ -301,11 +314,10 @@ async fn a_work_that_does_not_end_is_dropped_at_the_deadline(server: ServerKind)
         };
         slots.run("stubborn", core::future::pending::<()>(), work).await
     });
-    eventually_async(SOON, "it has all", async || working.load(Ordering::SeqCst) == 12).await?;
+    eventually_async(SOON, "it has all", async || working.load(SeqCst) == 12).await?;
     let other = stage.join("other").await?;
     stage.shared_by(&["other", "stubborn"]).await?;
-    eventually_async(SOON, "half was dropped", async || working.load(Ordering::SeqCst) == 6)
-        .await?;
+    eventually_async(SOON, "half was dropped", async || working.load(SeqCst) == 6).await?;
     stubborn.abort();
     other.leave().await
 }
@@ -314,14 +326,14 @@ struct Counted(Arc<AtomicUsize>);
 
 impl Counted {
     fn new(count: &Arc<AtomicUsize>) -> Self {
-        count.fetch_add(1, Ordering::SeqCst);
+        count.fetch_add(1, SeqCst);
         Self(Arc::clone(count))
     }
 }
 
 impl Drop for Counted {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::SeqCst);
+        self.0.fetch_sub(1, SeqCst);
     }
 }
 
