@@ -13,6 +13,7 @@ use election_session::cache::{CacheData, CacheScope};
 pub use election_session::cache::{CacheChange, CachedNode};
 pub use tree::{CacheChanges, CacheSnapshot, CachedTree};
 
+use self::driver::Filter;
 use crate::Error;
 use crate::client::Client;
 
@@ -25,9 +26,6 @@ pub struct Cache {
     data: CacheData,
     filter: Filter,
 }
-
-/// Whether a path is kept, and what stands below it.
-type Filter = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 
 impl Client {
     /// Returns a cache of the znode at a path and of all that stands below it, as Curator's
@@ -80,7 +78,8 @@ impl Cache {
             // Servers change znodes of their own there without an event.
             self = self.filter(|path| path != "/zookeeper");
         }
-        Ok(CachedTree::begin(self))
+        let Self { client, root, scope, data, filter } = self;
+        Ok(CachedTree::begin(client, scope, (root, data, filter)))
     }
 }
 

@@ -135,7 +135,7 @@ impl Once {
     pub async fn last(&self) -> Result<Option<LastRun>, OnceError> {
         let journal = self.journal()?;
         let found = journal.read().await?;
-        Ok(journal.record(found.as_ref())?.map(Into::into))
+        Ok(journal.record(found.as_ref())?.map(LastRun::of))
     }
 
     async fn admit(&self, journal: Journal, guard: LockGuard) -> Result<Admission, OnceError> {
@@ -144,7 +144,10 @@ impl Once {
         if let Due::At(until) = due(found.now, last, self.period, self.again)
             && let Some(last) = last
         {
-            return Ok(Admission::NotDue(NotDue { last: last.into(), until: system_time(until) }));
+            return Ok(Admission::NotDue(NotDue {
+                last: LastRun::of(last),
+                until: system_time(until),
+            }));
         }
         let run = OnceRun::new(guard, journal, found.now, self.by.clone());
         run.record(RunState::Begun).await?;
@@ -194,8 +197,8 @@ impl fmt::Debug for Once {
     }
 }
 
-impl From<RunRecord<'_>> for LastRun {
-    fn from(record: RunRecord<'_>) -> Self {
+impl LastRun {
+    fn of(record: RunRecord<'_>) -> Self {
         let RunRecord { state, began, by } = record;
         Self { state, began: system_time(began), by: by.to_owned() }
     }

@@ -16,7 +16,6 @@ use zk_jute::records::{EventType, Stat};
 use zk_jute::{SessionId, Zxid};
 use zk_session::WatchMode;
 
-use super::Filter;
 use crate::client::{
     Children, Client, Leaves, Obstacle, OneshotWatch, PersistentWatch, ReadOutcome, Stamped,
 };
@@ -30,6 +29,9 @@ const WINDOW: usize = 64;
 const LOOK: Duration = Duration::from_secs(60);
 
 type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+
+/// Whether a path is kept, and what stands below it.
+pub(super) type Filter = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 
 /// The tracker, which the driver and the callers use in turn.
 pub(super) struct Kept(Mutex<CacheTracker>);

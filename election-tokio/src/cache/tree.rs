@@ -6,14 +6,16 @@ use core::pin::Pin;
 use core::task::{Context, Poll, Waker};
 use std::sync::Arc;
 
-use election_session::cache::{CacheChange, CacheReader, CacheTracker, CacheWatching, CachedNode};
+use election_session::cache::{
+    CacheChange, CacheData, CacheReader, CacheScope, CacheTracker, CacheWatching, CachedNode,
+};
 use futures_core::Stream;
 use tokio::task::AbortHandle;
 use zk_jute::{OpCode, Zxid};
 
-use super::Cache;
-use super::driver::{Driver, Kept};
+use super::driver::{Driver, Filter, Kept};
 use crate::broadcast::{Receiver, Sender};
+use crate::client::Client;
 use crate::{Error, ErrorKind};
 
 /// The last report of the driver.
@@ -35,8 +37,11 @@ pub struct CachedTree {
 }
 
 impl CachedTree {
-    pub(super) fn begin(cache: Cache) -> Self {
-        let Cache { client, root, scope, data, filter } = cache;
+    pub(super) fn begin(
+        client: Client,
+        scope: CacheScope,
+        (root, data, filter): (String, CacheData, Filter),
+    ) -> Self {
         let tracker = CacheTracker::new(scope, data, CacheWatching::Persistent);
         let kept = Arc::new(Kept::new(tracker));
         let sender = Sender::new(News::More);

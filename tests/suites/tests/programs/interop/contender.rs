@@ -24,8 +24,8 @@ pub(super) enum State {
     Waiting(Access),
     /// It holds, since then.
     Holding(Access, Duration),
-    /// It was told to let go.
-    Releasing(Access, Duration),
+    /// It has held since then, and was told to let go at a time after it: it may have let go by now.
+    Releasing(Access, Duration, Duration),
     /// It was killed at this time, while it asked for this.
     Killed(Access, Duration),
 }
@@ -124,7 +124,7 @@ impl Contender {
     /// Tells it to let go.
     pub(super) fn release(&mut self) -> io::Result<()> {
         if let State::Holding(access, since) = self.state {
-            self.state = State::Releasing(access, since);
+            self.state = State::Releasing(access, since, now());
         }
         self.order("release\n")
     }
@@ -155,7 +155,7 @@ impl Contender {
         let at = now();
         self.child.kill()?;
         self.child.wait()?;
-        if let State::Waiting(access) | State::Holding(access, _) | State::Releasing(access, _) =
+        if let State::Waiting(access) | State::Holding(access, _) | State::Releasing(access, ..) =
             self.state
         {
             self.state = State::Killed(access, at);

@@ -150,10 +150,15 @@ impl Relay {
         let before = contender.state;
         let at = contender.kill()?;
         match before {
-            State::Holding(access, from) | State::Releasing(access, from) => {
+            State::Holding(access, from) => {
                 self.counts.killed_holders += 1;
                 let contender = contender.name.clone();
                 self.ledger.record(Held { contender, access, from, until: at });
+            }
+            State::Releasing(access, from, until) => {
+                self.counts.killed_holders += 1;
+                let contender = contender.name.clone();
+                self.ledger.record(Held { contender, access, from, until });
             }
             _ => self.counts.killed_waiters += 1,
         }
@@ -280,13 +285,13 @@ impl Relay {
                 let until = until.max(from);
                 self.ledger.record(Held { contender: name, access, from, until });
             }
-            (Report::Releases(until), State::Releasing(access, from)) => {
+            (Report::Releases(until), State::Releasing(access, from, _)) => {
                 self.ledger.record(Held { contender: name, access, from, until });
                 self.ask(number, None)?;
             }
             (
                 Report::Loses(until, _),
-                State::Holding(access, from) | State::Releasing(access, from),
+                State::Holding(access, from) | State::Releasing(access, from, _),
             ) => {
                 self.ledger.record(Held { contender: name, access, from, until });
                 contender.state = State::Waiting(access);

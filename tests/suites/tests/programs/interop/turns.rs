@@ -68,8 +68,13 @@ impl Relay {
         let mut contenders = core::mem::take(&mut self.contenders);
         contenders.retain(|_, contender| !matches!(contender.state, State::Killed(..)));
         for contender in contenders.values_mut() {
-            if let State::Holding(access, from) | State::Releasing(access, from) = contender.state {
-                let (contender, until) = (contender.name.clone(), now());
+            let held = match contender.state {
+                State::Holding(access, from) => Some((access, from, now())),
+                State::Releasing(access, from, until) => Some((access, from, until)),
+                _ => None,
+            };
+            if let Some((access, from, until)) = held {
+                let contender = contender.name.clone();
                 self.ledger.record(Held { contender, access, from, until });
             }
             contender.end_orders();
