@@ -35,7 +35,7 @@ impl Door {
         matches!(self, Self::Closed)
     }
 
-    /// Returns once the port is closed.
+    /// Returns once the port is closed: a program that another thread starts has a copy of the listener until its `exec`.
     pub(super) fn close(&mut self) {
         if let Self::Open { address, closing, porter } = mem::replace(self, Self::Closed) {
             closing.store(true, Ordering::SeqCst);
@@ -44,13 +44,15 @@ impl Door {
             if porter.join().is_err() {
                 eprintln!("the proxy at {address} panicked while accepting");
             }
+            let deadline = Instant::now() + SOON;
+            while TcpStream::connect(address).is_ok() && Instant::now() < deadline {
+                thread::sleep(Duration::from_millis(5));
+            }
         }
     }
 }
 
 /// Listens on `address`; waits, up to [`SOON`], while the port is still in use.
-///
-/// A program that another thread starts has a copy of the closed listener for a moment: until its `exec`.
 fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     let deadline = Instant::now() + SOON;
     loop {
