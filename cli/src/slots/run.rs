@@ -6,6 +6,7 @@ use core::time::Duration;
 use election_tokio::slots::{SlotEvent, SlotGuard, SlotList, SlotMember, SlotName, SlotsError};
 use election_tokio::{Client, ConnectionState, Updates};
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
+use tokio::sync::watch;
 use tokio::time::{sleep_until, timeout};
 
 use crate::args::{SlotsRunArgs, SuspensionPolicy};
@@ -56,7 +57,7 @@ pub(super) async fn run(args: &SlotsRunArgs) -> Result<Exit, Failure> {
     outcome
 }
 
-/// Serves slots until a signal, and then until all are given up.
+/// Serves slots until a signal, or a failure, and then until the COMMAND of each has ended and its slot is given up.
 async fn serve(
     args: &SlotsRunArgs,
     client: &Client,
@@ -64,33 +65,53 @@ async fn serve(
     signals: &mut Signals,
 ) -> Result<Exit, Failure> {
     let mut works = FuturesUnordered::new();
-    let mut told = None;
-    loop {
-        tokio::select! {
-            signal = signals.next(), if told.is_none() => {
-                told = Some(signal);
+    let is_over = watch::Sender::new(false);
+    let mut outcome: Option<Result<Exit, Failure>> = None;
+    let mut is_member = true;
+    while is_member || !works.is_empty() {
+        let ended = tokio::select! {
+            signal = signals.next(), if outcome.is_none() => {
                 member.leave();
+                Some(Ok(Exit::Signal(signal.as_raw())))
             }
-            Some(work) = works.next(), if !works.is_empty() => work?,
-            event = member.next() => match (event, told) {
-                (Some(Ok(SlotEvent::Gained(guard))), _) => works.push(work(args, client, guard)),
-                // The guard says so, too.
-                (Some(Ok(_)), _) => {}
-                (Some(Err(error)), _) => return Err(error.into()),
-                (None, Some(signal)) => return Ok(Exit::Signal(signal.as_raw())),
-                (None, None) => return Err(Failure::Internal("the member ended by itself")),
+            Some(worked) = works.next() => Result::err(worked).map(Err),
+            event = member.next(), if is_member => match event {
+                Some(Ok(SlotEvent::Gained(guard))) if outcome.is_none() => {
+                    works.push(work(args, client, (guard, is_over.subscribe())));
+                    None
+                }
+                // The guard reports what is to be given up; one that comes after the end is dropped.
+                Some(Ok(_)) => None,
+                Some(Err(error)) => Some(Err(error.into())),
+                None => {
+                    is_member = false;
+                    Some(Err(Failure::Internal("the member ended by itself")))
+                }
             },
+        };
+        if let Some(ended) = ended {
+            if ended.is_err() {
+                // A member that has failed asks for nothing any more.
+                member.leave();
+                is_over.send_replace(true);
+            }
+            outcome.get_or_insert(ended);
         }
     }
+    outcome.unwrap_or(Err(Failure::Internal("the member ended by itself")))
 }
 
 /// Runs COMMAND for a slot: again after its connection was in doubt, until it ends by itself, or the
 /// slot is to be given up or lost.
-async fn work(args: &SlotsRunArgs, client: &Client, guard: SlotGuard) -> Result<(), Failure> {
+async fn work(
+    args: &SlotsRunArgs,
+    client: &Client,
+    (guard, is_over): (SlotGuard, watch::Receiver<bool>),
+) -> Result<(), Failure> {
     let slot = guard.slot().clone();
     let token = guard.token();
     console::note(format_args!("slot {slot}: held, token {token}"));
-    let mut grip = Grip { guard, connection: client.connection_updates() };
+    let mut grip = Grip::new(guard, is_over, client.connection_updates());
     let how = loop {
         let timeout = match client.connection_state() {
             ConnectionState::Connected { timeout, .. } => timeout,
@@ -159,28 +180,54 @@ fn task<'a>(args: &'a SlotsRunArgs, environment: Vec<(&'static str, String)>) ->
 /// A slot, while COMMAND runs for it.
 struct Grip {
     guard: SlotGuard,
+    /// Whether all slots are to be given up, because something has failed.
+    is_over: watch::Receiver<bool>,
     connection: Updates<ConnectionState>,
+    /// What the last look has seen: it is no change any more.
+    seen: Option<Hold>,
+}
+
+impl Grip {
+    const fn new(
+        guard: SlotGuard,
+        is_over: watch::Receiver<bool>,
+        connection: Updates<ConnectionState>,
+    ) -> Self {
+        Self { guard, is_over, connection, seen: None }
+    }
+
+    fn is_to_be_given_up(&self) -> bool {
+        *self.is_over.borrow() || self.guard.give_up_by().is_some()
+    }
 }
 
 impl Held for Grip {
     fn look(&mut self) -> Hold {
         let state = self.connection.latest_and_update();
         let is_connected = matches!(state, ConnectionState::Connected { .. });
-        if now(self.guard.lost()).is_some() {
-            return Hold::Nothing;
-        }
-        match (self.guard.give_up_by(), self.guard.valid_until()) {
-            (Some(_), until) => Hold::Requested { until },
-            (None, Some(until)) if is_connected => Hold::Valid { until },
-            (None, until) => Hold::InDoubt { until },
-        }
+        let hold = match (self.is_to_be_given_up(), self.guard.valid_until()) {
+            _ if now(self.guard.lost()).is_some() => Hold::Nothing,
+            (true, until) => Hold::Requested { until },
+            (false, Some(until)) if is_connected => Hold::Valid { until },
+            (false, until) => Hold::InDoubt { until },
+        };
+        self.seen = Some(hold);
+        hold
     }
 
     /// Does nothing: COMMAND has no descriptor to write such a line to.
     fn heed_line(&mut self, _: String) {}
 
     async fn changed(&mut self) {
-        let is_requested = self.guard.give_up_by().is_some();
+        let is_lost = self.seen == Some(Hold::Nothing);
+        let is_requested = is_lost || matches!(self.seen, Some(Hold::Requested { .. }));
+        let mut is_over = self.is_over.clone();
+        let over = async {
+            if is_over.wait_for(|is_over| *is_over).await.is_err() {
+                // `serve` owns the sender for as long as it owns this.
+                pending::<()>().await;
+            }
+        };
         let connection_changed = async {
             if self.connection.next().await.is_none() {
                 // The last state stands, and the next look finds it.
@@ -188,8 +235,9 @@ impl Held for Grip {
             }
         };
         tokio::select! {
-            _ = self.guard.lost() => {}
+            _ = self.guard.lost(), if !is_lost => {}
             _ = self.guard.give_up_requested(), if !is_requested => {}
+            () = over, if !is_requested => {}
             () = connection_changed => {}
         }
     }

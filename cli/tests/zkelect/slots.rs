@@ -3,9 +3,13 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::process::{Child, Stdio};
+use std::time::Instant;
 
+use election_tokio::acl::{Acls, Permissions};
+use election_tokio::{Client, Version};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
+use tokio::task::spawn_blocking;
 use zk_test_kit::wait::{SOON, eventually};
 
 use crate::support::{Folder, output, servers, text, zkelect};
@@ -101,6 +105,48 @@ fn slots_of_a_member_that_is_killed_are_worked_on_by_the_others() {
         assert!(before <= token, "{beat}: token {before} has worked before");
     }
     assert_eq!(greatest.len(), 6);
+}
+
+/// A COMMAND takes a while to end, and logs that it has.
+const ORDERLY: &str = r#"
+    trap 'sleep 0.5; echo "ended $ZKELECT_SLOT" >>"$LOG"; exit 0' TERM
+    echo "begun $ZKELECT_SLOT" >>"$LOG"
+    while :; do sleep 0.02; done"#;
+
+/// The lock of one slot is lost, and the member may not contend for it again. The other slot is held until its COMMAND has
+/// ended in order.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_member_that_fails_ends_its_commands_before_it_gives_their_slots_up() {
+    let servers = servers("slots-failing");
+    let folder = Folder::new("slots-failing");
+    let log = folder.file("log");
+    let line = ["slots", "run", "--servers", &servers, "--name", "a", "--count", "2"];
+    let mut command = zkelect();
+    command.args(line).args(["--grace", "10s", SLOTS, "--", "sh", "-c", ORDERLY]).env("LOG", &log);
+    command.stdin(Stdio::null()).stderr(Stdio::null());
+    let mut member = Member(command.spawn().expect("zkelect starts"));
+    let logged = |start: &str| {
+        let log = fs::read_to_string(&log).unwrap_or_default();
+        log.lines().filter(|line| line.starts_with(start)).count()
+    };
+    eventually(SOON, "both COMMANDs run", || logged("begun ") == 2).expect("they run");
+
+    let client = Client::builder(&servers).connect().await.expect("a session");
+    let (lost, held) = (format!("{SLOTS}/slots/1"), format!("{SLOTS}/slots/0"));
+    let acls = Acls::new().world(Permissions::READ | Permissions::DELETE);
+    client.set_acl(&lost, &acls, Version::ANY).await.expect("the access list is set");
+    let contenders = client.get_children(&lost).await.expect("they are read");
+    let contender = format!("{lost}/{}", contenders.iter().next().expect("one contends"));
+    client.delete(&contender, Version::ANY).await.expect("it is deleted");
+    let deadline = Instant::now() + SOON;
+    while logged("ended 0") == 0 {
+        let holders = client.get_children(&held).await.expect("they are read");
+        // Between the two reads COMMAND may have ended.
+        assert!(holders.iter().count() == 1 || logged("ended 0") == 1, "COMMAND works unguarded");
+        assert!(Instant::now() < deadline, "COMMAND was not ended in order");
+    }
+    let ended = spawn_blocking(move || member.0.wait()).await.expect("no panic");
+    assert_eq!(ended.expect("it ends").code(), Some(77));
 }
 
 #[test]
