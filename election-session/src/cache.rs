@@ -27,9 +27,11 @@ use alloc::vec::Vec;
 use zk_jute::Zxid;
 use zk_jute::records::EventType;
 
+use crate::set_up::{SetUp, SetUpRequest, TrackerWatches};
+
 use batch::Batch;
 pub use node::{CacheChange, CacheData, CachedNode};
-pub use question::{CacheQuestion, CacheRead, CacheRequest, CacheWatching};
+pub use question::{CacheQuestion, CacheRead, CacheRequest};
 pub use reader::CacheReader;
 use reader::Readers;
 pub use scope::CacheScope;
@@ -46,8 +48,7 @@ use slots::Slots;
 /// session [all watches are lost](Self::handle_watches_lost).
 #[derive(Debug)]
 pub struct CacheTracker {
-    watching: CacheWatching,
-    setup: Setup,
+    set_up: SetUp,
     slots: Slots,
     readers: Readers,
     /// The request for a moment that is on its way.
@@ -62,32 +63,14 @@ pub struct CacheTracker {
     last_ticket: u64,
 }
 
-/// Before the first read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Setup {
-    Barrier(Asked),
-    AddWatch(Asked),
-    Done,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Asked {
-    Due,
-    InFlight(u64),
-}
-
 /// How many znodes are read in one request.
 const LARGEST_BATCH: usize = 256;
 
 impl CacheTracker {
     /// Creates a tracker of the znodes in `scope`, with paths as the driver names them in events.
-    pub fn new(scope: CacheScope, data: CacheData, watching: CacheWatching) -> Self {
+    pub fn new(scope: CacheScope, data: CacheData, watching: TrackerWatches) -> Self {
         Self {
-            watching,
-            setup: match watching {
-                CacheWatching::Persistent => Setup::AddWatch(Asked::Due),
-                CacheWatching::OneShot => Setup::Done,
-            },
+            set_up: SetUp::new(watching),
             slots: Slots::new(scope, data),
             readers: Readers::default(),
             mark: None,
@@ -100,8 +83,8 @@ impl CacheTracker {
     }
 
     /// Returns the watches by which it hears of changes.
-    pub const fn watching(&self) -> CacheWatching {
-        self.watching
+    pub const fn watching(&self) -> TrackerWatches {
+        self.set_up.watching()
     }
 
     /// Returns the next request, if there is one.
@@ -113,25 +96,22 @@ impl CacheTracker {
     }
 
     fn question(&mut self, ticket: u64) -> Option<CacheQuestion> {
-        let (asked, question) = match &mut self.setup {
-            Setup::Barrier(asked) => (asked, CacheQuestion::Barrier),
-            Setup::AddWatch(asked) => (asked, CacheQuestion::AddWatch),
-            Setup::Done => return self.look_for(ticket),
-        };
-        if *asked != Asked::Due {
-            return None;
+        if self.set_up.is_done() {
+            return self.look_for(ticket);
         }
-        *asked = Asked::InFlight(ticket);
-        Some(question)
+        Some(match self.set_up.ask(ticket)? {
+            SetUpRequest::Barrier => CacheQuestion::Barrier,
+            SetUpRequest::AddWatch => CacheQuestion::AddWatch,
+        })
     }
 
     fn look_for(&mut self, ticket: u64) -> Option<CacheQuestion> {
         if let Some(path) = self.slots.ask_list(ticket) {
             return Some(CacheQuestion::List(path));
         }
-        let znodes = match self.watching {
-            CacheWatching::Persistent => self.batch,
-            CacheWatching::OneShot => 1,
+        let znodes = match self.watching() {
+            TrackerWatches::Persistent => self.batch,
+            TrackerWatches::OneShot => 1,
         };
         if let Some(question) = self.slots.ask_reads(ticket, Batch::of(znodes)) {
             return Some(question);
@@ -145,21 +125,15 @@ impl CacheTracker {
 
     /// Reports that the barrier was passed, in the transaction `zxid`.
     pub fn handle_barrier(&mut self, ticket: u64, zxid: Zxid) {
-        if self.setup == Setup::Barrier(Asked::InFlight(ticket)) {
+        if self.set_up.passed_barrier(ticket) {
             // Lower than before, if the ensemble was restored from a backup.
             self.zxid = zxid;
-            self.setup = match self.watching {
-                CacheWatching::Persistent => Setup::AddWatch(Asked::Due),
-                CacheWatching::OneShot => Setup::Done,
-            };
         }
     }
 
     /// Reports that the persistent watch is set.
     pub fn handle_watch_added(&mut self, ticket: u64) {
-        if self.setup == Setup::AddWatch(Asked::InFlight(ticket)) {
-            self.setup = Setup::Done;
-        }
+        self.set_up.added_watch(ticket);
     }
 
     /// Reports that the server does not know what was asked for: persistent watches, in whose place come one-shot
@@ -167,8 +141,7 @@ impl CacheTracker {
     pub fn handle_unsupported(&mut self, request: &CacheRequest) {
         match request.question {
             CacheQuestion::AddWatch => {
-                self.watching = CacheWatching::OneShot;
-                self.handle_watch_added(request.ticket);
+                self.set_up.lacks_persistent_watches(request.ticket);
             }
             CacheQuestion::ReadMany(_) => {
                 (self.batch, self.largest_batch) = (1, 1);
@@ -180,7 +153,7 @@ impl CacheTracker {
 
     /// Reports the answer to a read; without a zxid if the server refused it.
     pub fn handle_read(&mut self, ticket: u64, path: &str, read: CacheRead, zxid: Option<Zxid>) {
-        if self.slots.answered((ticket, path), read, zxid, (self.watching, &mut self.readers)) {
+        if self.slots.answered((ticket, path), read, zxid, (self.watching(), &mut self.readers)) {
             self.replied(zxid);
         }
     }
@@ -240,14 +213,7 @@ impl CacheTracker {
     /// Reports that a request failed with its connection. The tracker makes it again.
     pub fn handle_failed(&mut self, request: &CacheRequest) {
         let CacheRequest { ticket, question } = request;
-        match &mut self.setup {
-            Setup::Barrier(asked) | Setup::AddWatch(asked) => {
-                if *asked == Asked::InFlight(*ticket) {
-                    *asked = Asked::Due;
-                }
-            }
-            Setup::Done => {}
-        }
+        self.set_up.failed(*ticket);
         match question {
             CacheQuestion::Read(path) => self.slots.read_failed(*ticket, path),
             CacheQuestion::ReadMany(paths) => {
@@ -265,16 +231,16 @@ impl CacheTracker {
 
     /// Reports that a watch saw a change of the znode at this path, in the transaction `zxid` if the server names it.
     pub fn handle_change(&mut self, path: &str, kind: EventType, zxid: Option<Zxid>) {
-        match (self.watching, kind) {
-            (CacheWatching::Persistent, EventType::NODE_CREATED) => {
+        match (self.watching(), kind) {
+            (TrackerWatches::Persistent, EventType::NODE_CREATED) => {
                 self.slots.appeared(path, zxid);
             }
-            (CacheWatching::Persistent, EventType::NODE_DELETED) => {
+            (TrackerWatches::Persistent, EventType::NODE_DELETED) => {
                 self.slots.child_changed(path, zxid);
                 self.slots.due(path, zxid);
             }
-            (CacheWatching::OneShot, EventType::NODE_CHILDREN_CHANGED) => self.slots.relist(path),
-            (CacheWatching::OneShot, EventType::NODE_DELETED) => {
+            (TrackerWatches::OneShot, EventType::NODE_CHILDREN_CHANGED) => self.slots.relist(path),
+            (TrackerWatches::OneShot, EventType::NODE_DELETED) => {
                 // It ends both watches of the znode, which may have been made again.
                 self.slots.forget_names(path);
                 self.slots.due(path, zxid);
@@ -294,7 +260,7 @@ impl CacheTracker {
     pub fn handle_watches_lost(&mut self) {
         self.slots.all_void();
         self.gap();
-        self.setup = Setup::Barrier(Asked::Due);
+        self.set_up.begin_anew();
     }
 
     const fn gap(&mut self) {
@@ -311,7 +277,7 @@ impl CacheTracker {
 
     /// Returns the zxid at which the tree is the server's; `None` while changes are being read.
     pub fn current(&self) -> Option<Zxid> {
-        let is_known = self.setup == Setup::Done && self.slots.are_clean();
+        let is_known = self.set_up.is_done() && self.slots.are_clean();
         self.moment.filter(|_| is_known)
     }
 

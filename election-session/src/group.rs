@@ -19,6 +19,8 @@ use alloc::sync::Arc;
 use zk_jute::Zxid;
 use zk_jute::records::EventType;
 
+use crate::set_up::{SetUp, SetUpRequest, TrackerWatches};
+
 pub use format::GroupFormat;
 use pin::Pin;
 pub use read::GroupRead;
@@ -40,8 +42,7 @@ pub use view::{Continuity, GroupMember, GroupSnapshot, GroupView, MemberData};
 pub struct GroupTracker {
     path: String,
     format: GroupFormat,
-    watching: GroupWatching,
-    setup: Setup,
+    set_up: SetUp,
     listing: Listing,
     slots: Slots,
     pin: Option<Pin>,
@@ -53,15 +54,6 @@ pub struct GroupTracker {
     /// The highest zxid of a reply.
     zxid: Zxid,
     last_ticket: u64,
-}
-
-/// The watches by which the tracker hears of changes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum GroupWatching {
-    /// One persistent recursive watch on the node. It needs servers since 3.6.
-    Persistent,
-    /// One-shot watches on the list of children, and on each member.
-    OneShot,
 }
 
 /// A request for the driver to make.
@@ -89,20 +81,6 @@ pub enum GroupQuestion {
     Read(Arc<str>),
 }
 
-/// Before the first list.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Setup {
-    Barrier(Asked),
-    AddWatch(Asked),
-    Done,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Asked {
-    Due,
-    InFlight(u64),
-}
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Listing {
     Due,
@@ -118,15 +96,11 @@ const PATIENCE: u32 = 8;
 
 impl GroupTracker {
     /// Creates a tracker of the node at this path, as the driver names it in events.
-    pub const fn new(path: String, format: GroupFormat, watching: GroupWatching) -> Self {
+    pub const fn new(path: String, format: GroupFormat, watching: TrackerWatches) -> Self {
         Self {
             path,
             format,
-            watching,
-            setup: match watching {
-                GroupWatching::Persistent => Setup::AddWatch(Asked::Due),
-                GroupWatching::OneShot => Setup::Done,
-            },
+            set_up: SetUp::new(watching),
             listing: Listing::Due,
             slots: Slots::new(),
             pin: None,
@@ -139,8 +113,8 @@ impl GroupTracker {
     }
 
     /// Returns the watches by which it hears of changes.
-    pub const fn watching(&self) -> GroupWatching {
-        self.watching
+    pub const fn watching(&self) -> TrackerWatches {
+        self.set_up.watching()
     }
 
     /// Returns the next request, if there is one.
@@ -152,43 +126,32 @@ impl GroupTracker {
     }
 
     fn question(&mut self, ticket: u64) -> Option<GroupQuestion> {
-        let (asked, question) = match &mut self.setup {
-            Setup::Barrier(asked) => (asked, GroupQuestion::Barrier),
-            Setup::AddWatch(asked) => (asked, GroupQuestion::AddWatch),
-            Setup::Done if self.listing == Listing::Due => {
-                self.listing = Listing::InFlight(ticket);
-                return Some(GroupQuestion::List);
-            }
-            Setup::Done => return self.slots.ask(ticket).map(GroupQuestion::Read),
-        };
-        if *asked != Asked::Due {
-            return None;
+        if !self.set_up.is_done() {
+            return Some(match self.set_up.ask(ticket)? {
+                SetUpRequest::Barrier => GroupQuestion::Barrier,
+                SetUpRequest::AddWatch => GroupQuestion::AddWatch,
+            });
         }
-        *asked = Asked::InFlight(ticket);
-        Some(question)
+        if self.listing == Listing::Due {
+            self.listing = Listing::InFlight(ticket);
+            return Some(GroupQuestion::List);
+        }
+        self.slots.ask(ticket).map(GroupQuestion::Read)
     }
 
     /// Reports that the barrier was passed.
     pub fn handle_barrier(&mut self, ticket: u64) {
-        if self.setup == Setup::Barrier(Asked::InFlight(ticket)) {
-            self.setup = match self.watching {
-                GroupWatching::Persistent => Setup::AddWatch(Asked::Due),
-                GroupWatching::OneShot => Setup::Done,
-            };
-        }
+        self.set_up.passed_barrier(ticket);
     }
 
     /// Reports that the persistent watch is set.
     pub fn handle_watch_added(&mut self, ticket: u64) {
-        if self.setup == Setup::AddWatch(Asked::InFlight(ticket)) {
-            self.setup = Setup::Done;
-        }
+        self.set_up.added_watch(ticket);
     }
 
     /// Reports that the server knows no persistent watches. The tracker goes on with one-shot ones.
     pub fn handle_unsupported(&mut self, ticket: u64) {
-        self.watching = GroupWatching::OneShot;
-        self.handle_watch_added(ticket);
+        self.set_up.lacks_persistent_watches(ticket);
     }
 
     /// Reports the names of all children; none if the node does not exist.
@@ -221,7 +184,7 @@ impl GroupTracker {
         }
         self.slots.answered(ticket, name, read);
         self.zxid = self.zxid.max(zxid);
-        if (self.setup, self.listing) == (Setup::Done, Listing::Known) {
+        if self.is_listed() {
             self.pin_if_free(zxid);
         }
     }
@@ -229,14 +192,7 @@ impl GroupTracker {
     /// Reports that a request failed with its connection. The tracker makes it again.
     pub fn handle_failed(&mut self, request: &GroupRequest) {
         let GroupRequest { ticket, question } = request;
-        match &mut self.setup {
-            Setup::Barrier(asked) | Setup::AddWatch(asked) => {
-                if *asked == Asked::InFlight(*ticket) {
-                    *asked = Asked::Due;
-                }
-            }
-            Setup::Done => {}
-        }
+        self.set_up.failed(*ticket);
         match (self.listing, question) {
             (Listing::InFlight(awaited) | Listing::Outdated(awaited), _) if awaited == *ticket => {
                 self.listing = Listing::Due;
@@ -261,8 +217,8 @@ impl GroupTracker {
             return;
         }
         let is_listing = matches!(self.listing, Listing::InFlight(_) | Listing::Outdated(_));
-        match (self.watching, kind) {
-            (GroupWatching::Persistent, EventType::NODE_DELETED) => {
+        match (self.watching(), kind) {
+            (TrackerWatches::Persistent, EventType::NODE_DELETED) => {
                 if is_listing {
                     self.slots.touch(child, Touch::Went);
                 }
@@ -271,7 +227,7 @@ impl GroupTracker {
                     self.unpin();
                 }
             }
-            (GroupWatching::Persistent, EventType::NODE_CREATED) => {
+            (TrackerWatches::Persistent, EventType::NODE_CREATED) => {
                 if is_listing {
                     self.slots.touch(child, Touch::Came);
                 }
@@ -284,7 +240,7 @@ impl GroupTracker {
 
     fn node_changed(&mut self, kind: EventType) {
         // A recursive watch reports each child.
-        if (self.watching, kind) == (GroupWatching::Persistent, EventType::NODE_DATA_CHANGED) {
+        if (self.watching(), kind) == (TrackerWatches::Persistent, EventType::NODE_DATA_CHANGED) {
             return;
         }
         self.relist();
@@ -311,7 +267,7 @@ impl GroupTracker {
         self.handle_missed();
         // Requests in flight went to a server that may be behind the last view.
         self.listing = Listing::Due;
-        self.setup = Setup::Barrier(Asked::Due);
+        self.set_up.begin_anew();
     }
 
     /// Checks whether an event was lost: a server drops the event of a znode that the client may
@@ -319,6 +275,10 @@ impl GroupTracker {
     pub fn look(&mut self) {
         self.relist();
         self.slots.unreadable_due();
+    }
+
+    fn is_listed(&self) -> bool {
+        self.set_up.is_done() && self.listing == Listing::Known
     }
 
     fn unpin(&mut self) {
@@ -335,7 +295,7 @@ impl GroupTracker {
 
     /// Returns the view, if it is known now and differs from the last one.
     pub fn poll_snapshot(&mut self) -> Option<GroupSnapshot> {
-        let is_known = (self.setup, self.listing) == (Setup::Done, Listing::Known);
+        let is_known = self.is_listed();
         let members = if is_known && self.slots.are_clean() {
             self.pin = None;
             self.slots.members(Fresh::is_clean)

@@ -24,6 +24,7 @@ mod replies;
 mod request;
 mod seat;
 mod sessions;
+mod set_up;
 mod settings;
 mod site;
 pub mod slots;
@@ -35,12 +36,13 @@ pub use event::{Event, RecipeEnd, Step, Wake};
 pub use grant::{Grant, GrantChange, GrantEnd};
 pub use group::{
     Continuity, GroupFormat, GroupMember, GroupQuestion, GroupRead, GroupRequest, GroupSnapshot,
-    GroupTracker, GroupView, GroupWatching, MemberData,
+    GroupTracker, GroupView, MemberData,
 };
 pub use host::RecipeHost;
 pub use key::{CallerWatch, RecipeKey};
 pub use path::{Chroot, child_path};
 pub use request::RequestKind;
+pub use set_up::TrackerWatches;
 pub use settings::{Identity, IfGone, KeepReady, OnExpiry, Resumption, Settings};
 pub use site::{AclList, Site};
 pub use status::{EndReason, LostReason, Role, Status};

@@ -21,7 +21,7 @@ pub use write::CreateIfMissing;
 
 use self::write::Written;
 use crate::acl::Acls;
-use crate::client::{Client, Obstacle};
+use crate::client::Client;
 use crate::error::SharedError;
 
 /// A value at a path that clients watch and replace; made by [`Client::config`].
@@ -61,17 +61,7 @@ impl<T: ConfigValue> Config<T> {
     ///
     /// [`ConfigError::Request`].
     pub async fn get(&self) -> Result<Configured<T>, ConfigError> {
-        loop {
-            let error = match self.client.get_data(&self.path).await {
-                Ok(read) => return Ok(Configured::of(Some(read))),
-                Err(error) if error.is_no_node() => return Ok(Configured::Missing),
-                Err(error) => error,
-            };
-            match Obstacle::of(&error) {
-                Some(obstacle) => self.client.pass(obstacle).await,
-                None => return Err(error.into()),
-            }
-        }
+        Ok(Configured::of(self.client.find_data(&self.path).await?))
     }
 
     /// Watches the value, from a task of its own on the current runtime.

@@ -1,13 +1,18 @@
-//! The watches of a task that keeps a view of several znodes.
+//! The watches of a task that keeps a view of several znodes, and its rare looks at what no watch reports.
 
 use core::future::Future;
 use core::pin::Pin;
 use core::task::{Context, Poll};
+use core::time::Duration;
 
 use futures_core::Stream as _;
 use futures_util::stream::FuturesUnordered;
+use tokio::time::{Instant, Sleep, sleep};
 
-use crate::client::{OneshotWatch, PersistentWatch, WatchEvent, WatchLost, WatchUpdate};
+use crate::client::{Client, OneshotWatch, PersistentWatch, WatchEvent, WatchLost, WatchUpdate};
+
+/// The shortest pause between looks.
+const LOOK: Duration = Duration::from_secs(60);
 
 type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
@@ -61,4 +66,30 @@ impl Hearing {
         }
         heard
     }
+}
+
+/// The moments of looks: once in 60 to 86 s, whatever else happens, and not at the same time for all clients.
+pub(crate) struct Looks {
+    client: Client,
+    next: Pin<Box<Sleep>>,
+}
+
+impl Looks {
+    pub(crate) fn new(client: &Client) -> Self {
+        Self { client: client.clone(), next: Box::pin(sleep(pause(client))) }
+    }
+
+    /// Returns whether it is time for a look. Otherwise the task is woken when it is.
+    pub(crate) fn are_due(&mut self, cx: &mut Context<'_>) -> bool {
+        let is_due = self.next.as_mut().poll(cx).is_ready();
+        if is_due {
+            self.next.as_mut().reset(Instant::now() + pause(&self.client));
+        }
+        is_due
+    }
+}
+
+fn pause(client: &Client) -> Duration {
+    let jitter = client.shared().ids.draw::<1>().map_or(0, |[byte]| u64::from(byte));
+    LOOK + Duration::from_millis(jitter * 100)
 }

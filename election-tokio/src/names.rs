@@ -17,7 +17,7 @@ pub use persistent::PersistentName;
 
 use crate::Error;
 use crate::acl::Acls;
-use crate::client::{Client, Obstacle};
+use crate::client::Client;
 use crate::config::ConfigWatch;
 use crate::group::{Group, GroupWatch, Membership};
 use crate::path::child_path;
@@ -99,18 +99,7 @@ impl Names {
     ///
     /// Those of [`Client::get_data`].
     pub async fn resolve(&self, name: &str) -> Result<Option<(Bytes, Stat)>, Error> {
-        let path = child_path(&self.path, name);
-        loop {
-            let error = match self.client.get_data(&path).await {
-                Ok(read) => return Ok(Some(read)),
-                Err(error) if error.is_no_node() => return Ok(None),
-                Err(error) => error,
-            };
-            match Obstacle::of(&error) {
-                Some(obstacle) => self.client.pass(obstacle).await,
-                None => return Err(error),
-            }
-        }
+        self.client.find_data(&child_path(&self.path, name)).await
     }
 
     /// Watches all names, as the members of a group.

@@ -27,7 +27,6 @@ pub use list::SlotList;
 pub use member::SlotMember;
 pub use table::{SlotHolding, SlotTable};
 
-use crate::Error;
 use crate::acl::Acls;
 use crate::client::{Client, CreateMode};
 use crate::lock::Lock;
@@ -127,25 +126,6 @@ impl Slots {
     fn lock(&self, slot: &SlotName) -> Lock {
         let path = child_path(&child_path(&self.path, "slots"), slot);
         self.client.lock(&path).acls(self.acls.clone())
-    }
-}
-
-impl Client {
-    /// Makes a request until no obstacle is in its way.
-    async fn repeated<T, F: Future<Output = Result<T, Error>>>(
-        &self,
-        mut request: impl FnMut() -> F,
-    ) -> Result<T, Error> {
-        loop {
-            let error = match request().await {
-                Ok(answer) => return Ok(answer),
-                Err(error) => error,
-            };
-            match crate::client::Obstacle::of(&error) {
-                Some(obstacle) => self.pass(obstacle).await,
-                None => return Err(error),
-            }
-        }
     }
 }
 

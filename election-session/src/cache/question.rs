@@ -6,15 +6,6 @@ use alloc::vec::Vec;
 use bytes::Bytes;
 use zk_jute::records::Stat;
 
-/// The watches by which a cache hears of changes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CacheWatching {
-    /// One persistent recursive watch on the root. It needs servers since 3.6.
-    Persistent,
-    /// Two one-shot watches on each znode: on its data, and on its list of children.
-    OneShot,
-}
-
 /// A request for the driver to make.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CacheRequest {

@@ -6,7 +6,7 @@ use zk_jute::Zxid;
 use zk_jute::records::Stat;
 
 use super::node::CachedNode;
-use super::question::CacheWatching;
+use crate::set_up::TrackerWatches;
 
 #[derive(Debug)]
 pub(super) struct Slot {
@@ -134,17 +134,17 @@ impl Names {
     pub(super) fn after_read(
         self,
         stat: &Stat,
-        watching: CacheWatching,
+        watching: TrackerWatches,
         has_children: bool,
     ) -> Self {
         let known = Self::Known { pzxid: stat.pzxid };
         match (self, watching) {
             (Self::Unlisted | Self::Doubtful { .. }, _) if !has_children => known,
-            (Self::Unlisted | Self::Doubtful { .. }, CacheWatching::OneShot) => Self::Due,
+            (Self::Unlisted | Self::Doubtful { .. }, TrackerWatches::OneShot) => Self::Due,
             (Self::Doubtful { pzxid }, _) if pzxid == stat.pzxid => known,
             (Self::Unlisted | Self::Doubtful { .. }, _) if stat.num_children > 0 => Self::Due,
             (Self::Unlisted | Self::Doubtful { .. }, _)
-            | (Self::Known { .. }, CacheWatching::Persistent) => known,
+            | (Self::Known { .. }, TrackerWatches::Persistent) => known,
             (names, _) => names,
         }
     }

@@ -13,11 +13,12 @@ use zk_jute::records::Stat;
 
 use super::batch::Batch;
 use super::node::{CacheData, CachedNode};
-use super::question::{CacheQuestion, CacheRead, CacheWatching};
+use super::question::{CacheQuestion, CacheRead};
 use super::reader::Readers;
 use super::scope::CacheScope;
 use super::slot::{After, Fresh, Names, Shown, Slot};
 use crate::path::child_path;
+use crate::set_up::TrackerWatches;
 
 /// The znodes by path, and which of them have to be asked for.
 #[derive(Debug)]
@@ -140,7 +141,7 @@ impl Slots {
         (ticket, path): (u64, &str),
         read: CacheRead,
         zxid: Option<Zxid>,
-        (watching, readers): (CacheWatching, &mut Readers),
+        (watching, readers): (TrackerWatches, &mut Readers),
     ) -> bool {
         let Some((path, slot)) = self.by_path.get_key_value(path) else {
             return false;
@@ -166,7 +167,7 @@ impl Slots {
         true
     }
 
-    fn found(&mut self, path: &str, stat: &Stat, fresh: Fresh, watching: CacheWatching) {
+    fn found(&mut self, path: &str, stat: &Stat, fresh: Fresh, watching: TrackerWatches) {
         let has_children = self.scope.holds_children_of(path);
         self.change(path, |slot| {
             slot.fresh = fresh;

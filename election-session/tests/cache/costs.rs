@@ -1,6 +1,7 @@
 //! How many requests a cache makes.
 
-use election_session::cache::{CacheQuestion, CacheWatching};
+use election_session::TrackerWatches;
+use election_session::cache::CacheQuestion;
 
 use super::world::World;
 
@@ -85,7 +86,7 @@ fn a_change_costs_one_request() {
 /// Without persistent watches a gap costs what has changed: the server tells.
 #[test]
 fn one_shot_watches_tell_after_a_gap_what_has_changed() {
-    let mut world = World::new(0, CacheWatching::OneShot);
+    let mut world = World::new(0, TrackerWatches::OneShot);
     world.rest();
     world.asked.clear();
     world.disconnect();

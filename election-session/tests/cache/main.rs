@@ -14,7 +14,7 @@ mod reader;
 mod server;
 mod world;
 
-use election_session::cache::CacheWatching::{OneShot, Persistent};
+use election_session::TrackerWatches::{OneShot, Persistent};
 use world::{Churn, World};
 
 /// Every kind of event in any order, and then rest; with servers that name the transaction of an event, and older

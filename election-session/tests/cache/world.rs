@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use bytes::Bytes;
+use election_session::TrackerWatches;
 use election_session::cache::{
-    CacheData, CacheQuestion, CacheRead, CacheRequest, CacheScope, CacheTracker, CacheWatching,
+    CacheData, CacheQuestion, CacheRead, CacheRequest, CacheScope, CacheTracker,
 };
 use zk_jute::Zxid;
 use zk_jute::records::EventType;
@@ -49,7 +50,7 @@ struct Scope {
 pub(crate) struct World {
     rng: fastrand::Rng,
     pub(crate) tracker: CacheTracker,
-    watching: CacheWatching,
+    watching: TrackerWatches,
     scope: Scope,
     pub(crate) server: Server,
     names_events: bool,
@@ -71,7 +72,7 @@ pub(crate) struct World {
 }
 
 impl World {
-    pub(crate) fn new(seed: u64, watching: CacheWatching) -> Self {
+    pub(crate) fn new(seed: u64, watching: TrackerWatches) -> Self {
         let mut rng = fastrand::Rng::with_seed(seed);
         let depth = [usize::MAX, usize::MAX, 1, 2][rng.usize(..4)];
         let left_out = ["", "", "/r/a/x"][rng.usize(..3)];
@@ -85,12 +86,12 @@ impl World {
     pub(crate) fn with_named_events(seed: u64) -> Self {
         let scope = Scope { depth: usize::MAX, left_out: "" };
         let rng = fastrand::Rng::with_seed(seed);
-        Self::of(rng, CacheWatching::Persistent, scope, Server::new(), (true, true))
+        Self::of(rng, TrackerWatches::Persistent, scope, Server::new(), (true, true))
     }
 
     fn of(
         rng: fastrand::Rng,
-        watching: CacheWatching,
+        watching: TrackerWatches,
         scope: Scope,
         server: Server,
         (names_events, knows_multi_read): (bool, bool),
@@ -228,7 +229,7 @@ impl World {
             CacheQuestion::Read(path) => Answer::Reads(vec![self.look_up_and_watch(path)]),
             CacheQuestion::List(path) => {
                 let names = self.server.names(path).filter(|_| self.server.may_read(path));
-                if names.is_some() && self.watching == CacheWatching::OneShot {
+                if names.is_some() && self.watching == TrackerWatches::OneShot {
                     self.server.held.insert((Table::Child, path.to_string()));
                 }
                 let pzxid = self.server.stat(path).map_or(Zxid::ZERO, |stat| stat.pzxid);
@@ -253,7 +254,7 @@ impl World {
             CacheRead::Gone => path == ROOT,
             CacheRead::Unreadable => false,
         };
-        let watch = (leaves_watch && self.watching == CacheWatching::OneShot)
+        let watch = (leaves_watch && self.watching == TrackerWatches::OneShot)
             .then(|| (Table::Data, path.to_owned()));
         self.server.held.extend(watch.clone());
         (read, watch)
@@ -268,7 +269,7 @@ impl World {
             batch.sort_by_key(|item| matches!(item, Item::Reply(..)));
             let is_event = |item: &Item| matches!(item, Item::Event(_));
             if self.has_faults
-                && self.watching == CacheWatching::Persistent
+                && self.watching == TrackerWatches::Persistent
                 && batch.iter().any(is_event)
                 && self.rng.u8(..20) == 0
             {
@@ -336,7 +337,7 @@ impl World {
                 self.tracker.handle_read(ticket, path, read, zxid);
             }
             (CacheQuestion::List(path), Answer::List(Some((names, pzxid)))) => {
-                if self.watching == CacheWatching::OneShot {
+                if self.watching == TrackerWatches::OneShot {
                     self.registered.insert((Table::Child, path.to_string()), false);
                 }
                 let names = names.iter().map(String::as_str);
@@ -353,7 +354,7 @@ impl World {
     pub(crate) fn disconnect(&mut self) {
         self.fail_all();
         self.server.applied = self.rng.usize(self.seen..=self.server.tip());
-        if self.watching == CacheWatching::Persistent {
+        if self.watching == TrackerWatches::Persistent {
             if self.server.has_tree_watch {
                 self.wire.push_back(Item::Missed);
             }

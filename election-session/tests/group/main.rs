@@ -12,7 +12,7 @@
 mod moments;
 mod world;
 
-use election_session::GroupWatching::{OneShot, Persistent};
+use election_session::TrackerWatches::{OneShot, Persistent};
 use world::{Churn, World};
 
 /// Every kind of event in any order, and then rest.

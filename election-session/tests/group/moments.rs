@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use election_session::{
-    GroupFormat, GroupQuestion, GroupRead, GroupRequest, GroupSnapshot, GroupTracker,
-    GroupWatching, MemberData,
+    GroupFormat, GroupQuestion, GroupRead, GroupRequest, GroupSnapshot, GroupTracker, MemberData,
+    TrackerWatches,
 };
 use zk_jute::Zxid;
 use zk_jute::records::EventType;
@@ -20,7 +20,8 @@ struct Bench {
 impl Bench {
     /// Makes a tracker with a list that was answered at this zxid.
     fn listed(names: &[&str], zxid: i64) -> Self {
-        let tracker = GroupTracker::new("/g".into(), GroupFormat::Plain, GroupWatching::Persistent);
+        let tracker =
+            GroupTracker::new("/g".into(), GroupFormat::Plain, TrackerWatches::Persistent);
         let mut bench = Self { tracker, asked: Vec::new() };
         let watch = bench.tracker.poll_request().expect("a watch");
         bench.tracker.handle_watch_added(watch.ticket);

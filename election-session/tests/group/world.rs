@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use bytes::Bytes;
 use election_session::{
     Continuity, GroupFormat, GroupQuestion, GroupRead, GroupRequest, GroupSnapshot, GroupTracker,
-    GroupWatching, MemberData,
+    MemberData, TrackerWatches,
 };
 use zk_jute::records::{EventType, Stat};
 use zk_jute::{SessionId, Version, Zxid};
@@ -50,7 +50,7 @@ enum Answer {
 pub(crate) struct World {
     rng: fastrand::Rng,
     tracker: GroupTracker,
-    watching: GroupWatching,
+    watching: TrackerWatches,
     /// By zxid.
     history: Vec<State>,
     /// The zxid up to which the client's server has applied.
@@ -71,7 +71,7 @@ pub(crate) struct World {
 }
 
 impl World {
-    pub(crate) fn new(seed: u64, watching: GroupWatching) -> Self {
+    pub(crate) fn new(seed: u64, watching: TrackerWatches) -> Self {
         let mut state = State::new();
         state.insert("a".into(), Member { czxid: 0, mzxid: 0 });
         Self {
@@ -223,7 +223,7 @@ impl World {
         let Some(request) = self.sent.pop_front() else {
             return;
         };
-        let is_one_shot = self.tracker.watching() == GroupWatching::OneShot;
+        let is_one_shot = self.tracker.watching() == TrackerWatches::OneShot;
         let answer = match &request.question {
             GroupQuestion::Barrier => {
                 while self.applied < self.tip() {
@@ -286,7 +286,7 @@ impl World {
             Item::Failed(request) => self.tracker.handle_failed(&request),
             Item::Reply(request, answer, zxid) => {
                 self.seen = self.seen.max(usize::try_from(zxid).expect("small"));
-                let is_one_shot = self.tracker.watching() == GroupWatching::OneShot;
+                let is_one_shot = self.tracker.watching() == TrackerWatches::OneShot;
                 let zxid = Zxid::new(zxid);
                 let ticket = request.ticket;
                 match (request.question, answer) {
@@ -326,7 +326,7 @@ impl World {
         self.fail_all();
         let applied = self.rng.usize(self.seen..=self.tip());
         self.applied = applied;
-        if self.watching == GroupWatching::Persistent {
+        if self.watching == TrackerWatches::Persistent {
             if self.has_tree_watch {
                 self.wire.push_back(Item::Missed);
             }

@@ -1,15 +1,13 @@
 //! Makes the requests of a cache, and reports their outcomes.
 
 use core::future::{Future, poll_fn};
-use core::pin::{Pin, pin};
+use core::pin::Pin;
 use core::task::{Context, Poll};
-use core::time::Duration;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
-use election_session::cache::{
-    CacheData, CacheQuestion, CacheRead, CacheRequest, CacheTracker, CacheWatching,
-};
+use election_session::TrackerWatches;
+use election_session::cache::{CacheData, CacheQuestion, CacheRead, CacheRequest, CacheTracker};
 use futures_core::Stream as _;
 use futures_util::stream::FuturesUnordered;
 use zk_jute::records::{EventType, Stat};
@@ -19,14 +17,12 @@ use zk_session::WatchMode;
 use crate::client::{
     Children, Client, Leaves, Obstacle, OneshotWatch, PersistentWatch, ReadOutcome, Stamped,
 };
-use crate::hearing::{Heard, Hearing};
+use crate::hearing::{Heard, Hearing, Looks};
 use crate::path::child_path;
 use crate::{Error, ErrorKind};
 
 /// The most requests in flight.
 const WINDOW: usize = 64;
-/// The shortest pause between looks for znodes that the client may read by now.
-const LOOK: Duration = Duration::from_secs(60);
 
 type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
@@ -74,6 +70,7 @@ pub(super) struct Driver {
     kept: Arc<Kept>,
     pending: FuturesUnordered<Boxed<Answered>>,
     hearing: Hearing,
+    looks: Looks,
     session: Option<SessionId>,
 }
 
@@ -84,7 +81,8 @@ impl Driver {
         kept: Arc<Kept>,
     ) -> Self {
         let (pending, hearing) = (FuturesUnordered::new(), Hearing::new());
-        Self { client, root, data, filter, kept, pending, hearing, session: None }
+        let looks = Looks::new(&client);
+        Self { client, root, data, filter, kept, pending, hearing, looks, session: None }
     }
 
     /// Runs until something fails for good. Calls `show` when the tree may have changed.
@@ -99,19 +97,18 @@ impl Driver {
 
     async fn turn(&mut self) -> Result<(), Error> {
         self.submit();
-        let jitter = self.client.shared().ids.draw::<1>().map_or(0, |[byte]| u64::from(byte));
-        let mut look = pin!(tokio::time::sleep(LOOK + Duration::from_millis(jitter * 100)));
         let (answers, heard) = poll_fn(|cx| {
             // The events of watches after the answers: so none that came before an answer is left.
             let answers = self.answers(cx);
             let heard = self.hearing.poll(cx);
-            if !answers.is_empty() || !heard.is_empty() {
+            let is_time_to_look = self.looks.are_due(cx);
+            if is_time_to_look {
+                self.kept.lock().look();
+            }
+            if is_time_to_look || !answers.is_empty() || !heard.is_empty() {
                 return Poll::Ready((answers, heard));
             }
-            look.as_mut().poll(cx).map(|()| {
-                self.kept.lock().look();
-                (answers, heard)
-            })
+            Poll::Pending
         })
         .await;
         for heard in heard {
@@ -245,8 +242,8 @@ impl Driver {
                 return;
             };
             let leaves = match tracker.watching() {
-                CacheWatching::Persistent => Leaves::Nothing,
-                CacheWatching::OneShot => Leaves::OneshotWatch,
+                TrackerWatches::Persistent => Leaves::Nothing,
+                TrackerWatches::OneShot => Leaves::OneshotWatch,
             };
             drop(tracker);
             let asker = Asker { client: self.client.clone(), data: self.data, leaves };

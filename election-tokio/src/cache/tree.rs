@@ -6,8 +6,9 @@ use core::pin::Pin;
 use core::task::{Context, Poll, Waker};
 use std::sync::Arc;
 
+use election_session::TrackerWatches;
 use election_session::cache::{
-    CacheChange, CacheData, CacheReader, CacheScope, CacheTracker, CacheWatching, CachedNode,
+    CacheChange, CacheData, CacheReader, CacheScope, CacheTracker, CachedNode,
 };
 use futures_core::Stream;
 use tokio::task::AbortHandle;
@@ -42,7 +43,7 @@ impl CachedTree {
         scope: CacheScope,
         (root, data, filter): (String, CacheData, Filter),
     ) -> Self {
-        let tracker = CacheTracker::new(scope, data, CacheWatching::Persistent);
+        let tracker = CacheTracker::new(scope, data, TrackerWatches::Persistent);
         let kept = Arc::new(Kept::new(tracker));
         let sender = Sender::new(News::More);
         let news = sender.subscribe();

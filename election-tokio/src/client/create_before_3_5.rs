@@ -47,14 +47,6 @@ impl Client {
     /// Reads a znode's metadata, over as many connections as it takes.
     async fn look(&self, path: &str, server_path: &str) -> Result<Option<Stat>, Error> {
         let request = ExistsRequest { path: server_path, watch: false };
-        loop {
-            match existence(path, self.call(path, &request).await) {
-                Err(error) => match Obstacle::of(&error) {
-                    Some(obstacle) => self.pass(obstacle).await,
-                    None => return Err(error),
-                },
-                found => return found,
-            }
-        }
+        self.repeated(async || existence(path, self.call(path, &request).await)).await
     }
 }

@@ -2,7 +2,9 @@
 
 use core::time::Duration;
 
+use bytes::Bytes;
 use zk_jute::ErrorCode;
+use zk_jute::records::Stat;
 
 use super::Client;
 use crate::state::ConnectionState;
@@ -51,5 +53,31 @@ impl Client {
         };
         // The last state counts, too.
         let _ = states.wait_for(is_decided).await;
+    }
+
+    /// Makes a request, over as many connections as it takes. It may be executed more than once.
+    pub(crate) async fn repeated<T, F: Future<Output = Result<T, Error>>>(
+        &self,
+        mut request: impl FnMut() -> F,
+    ) -> Result<T, Error> {
+        loop {
+            let error = match request().await {
+                Ok(answer) => return Ok(answer),
+                Err(error) => error,
+            };
+            match Obstacle::of(&error) {
+                Some(obstacle) => self.pass(obstacle).await,
+                None => return Err(error),
+            }
+        }
+    }
+
+    /// Reads the data of a znode, over as many connections as it takes; `None` if it does not exist.
+    pub(crate) async fn find_data(&self, path: &str) -> Result<Option<(Bytes, Stat)>, Error> {
+        match self.repeated(|| self.get_data(path)).await {
+            Ok(read) => Ok(Some(read)),
+            Err(error) if error.is_no_node() => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 }

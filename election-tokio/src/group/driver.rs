@@ -1,12 +1,12 @@
 //! Makes the requests of a tracker, and reports their outcomes.
 
 use core::future::{Future, poll_fn};
-use core::pin::{Pin, pin};
+use core::pin::Pin;
 use core::task::{Context, Poll};
-use core::time::Duration;
 
 use election_session::{
-    GroupFormat, GroupQuestion, GroupRead, GroupRequest, GroupSnapshot, GroupTracker, GroupWatching,
+    GroupFormat, GroupQuestion, GroupRead, GroupRequest, GroupSnapshot, GroupTracker,
+    TrackerWatches,
 };
 use futures_core::Stream as _;
 use futures_util::stream::FuturesUnordered;
@@ -14,14 +14,12 @@ use zk_jute::{SessionId, Zxid};
 use zk_session::WatchMode;
 
 use crate::client::{Children, Client, Leaves, Obstacle, OneshotWatch, PersistentWatch, Stamped};
-use crate::hearing::{Heard, Hearing};
+use crate::hearing::{Heard, Hearing, Looks};
 use crate::path::child_path;
 use crate::{Error, ErrorKind};
 
 /// The most requests in flight.
 const WINDOW: usize = 64;
-/// The shortest pause between looks for lost events.
-const LOOK: Duration = Duration::from_secs(60);
 
 type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
@@ -50,13 +48,15 @@ pub(super) struct Driver {
     tracker: GroupTracker,
     pending: FuturesUnordered<Boxed<Answered>>,
     hearing: Hearing,
+    looks: Looks,
     session: Option<SessionId>,
 }
 
 impl Driver {
     pub(super) fn new(client: Client, path: &str, format: GroupFormat) -> Self {
-        let tracker = GroupTracker::new(path.to_owned(), format, GroupWatching::Persistent);
+        let tracker = GroupTracker::new(path.to_owned(), format, TrackerWatches::Persistent);
         Self {
+            looks: Looks::new(&client),
             client,
             path: path.to_owned(),
             tracker,
@@ -80,18 +80,17 @@ impl Driver {
 
     async fn turn(&mut self) -> Result<(), Error> {
         self.submit();
-        let jitter = self.client.shared().ids.draw::<1>().map_or(0, |[byte]| u64::from(byte));
-        let mut look = pin!(tokio::time::sleep(LOOK + Duration::from_millis(jitter * 100)));
         let (answers, heard) = poll_fn(|cx| {
             let answers = self.answers(cx);
             let heard = self.hearing.poll(cx);
-            if !answers.is_empty() || !heard.is_empty() {
+            let is_time_to_look = self.looks.are_due(cx);
+            if is_time_to_look {
+                self.tracker.look();
+            }
+            if is_time_to_look || !answers.is_empty() || !heard.is_empty() {
                 return Poll::Ready((answers, heard));
             }
-            look.as_mut().poll(cx).map(|()| {
-                self.tracker.look();
-                (answers, heard)
-            })
+            Poll::Pending
         })
         .await;
         for heard in heard {
@@ -195,8 +194,8 @@ impl Driver {
             && let Some(request) = self.tracker.poll_request()
         {
             let leaves = match self.tracker.watching() {
-                GroupWatching::Persistent => Leaves::Nothing,
-                GroupWatching::OneShot => Leaves::OneshotWatch,
+                TrackerWatches::Persistent => Leaves::Nothing,
+                TrackerWatches::OneShot => Leaves::OneshotWatch,
             };
             self.pending.push(ask(self.client.clone(), self.path.clone(), request, leaves));
         }

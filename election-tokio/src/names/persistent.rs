@@ -121,21 +121,11 @@ impl PersistentName {
     }
 
     async fn exists(&self, path: &str) -> Result<Option<NameOwner>, RegisterError> {
-        loop {
-            let error = match self.client.exists(path).await {
-                Ok(stat) => {
-                    return Ok(stat.map(|stat| match stat.ephemeral_owner.get() {
-                        0 => NameOwner::Persistent,
-                        session => NameOwner::Session(SessionId::new(session)),
-                    }));
-                }
-                Err(error) => error,
-            };
-            match Obstacle::of(&error) {
-                Some(obstacle) => self.client.pass(obstacle).await,
-                None => return Err(error.into()),
-            }
-        }
+        let stat = self.client.repeated(|| self.client.exists(path)).await?;
+        Ok(stat.map(|stat| match stat.ephemeral_owner.get() {
+            0 => NameOwner::Persistent,
+            session => NameOwner::Session(SessionId::new(session)),
+        }))
     }
 
     async fn pass(&self, error: TransactionError) -> Result<(), RegisterError> {

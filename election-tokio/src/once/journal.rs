@@ -52,16 +52,9 @@ impl Journal {
 
     /// Reads the znode; `None` if it does not exist.
     pub(super) async fn read(&self) -> Result<Option<Entry>, OnceError> {
-        loop {
-            let error = match self.client.get_data(&self.path).await {
-                Ok((data, stat)) => return Ok(Some(Entry { data, version: stat.version })),
-                Err(error) if error.is_no_node() => return Ok(None),
-                Err(error) => error,
-            };
-            match Obstacle::of(&error) {
-                Some(obstacle) => self.client.pass(obstacle).await,
-                None => return Err(self.failed("read", error.into())),
-            }
+        match self.client.find_data(&self.path).await {
+            Ok(found) => Ok(found.map(|(data, stat)| Entry { data, version: stat.version })),
+            Err(error) => Err(self.failed("read", error.into())),
         }
     }
 

@@ -128,17 +128,14 @@ impl Planning {
     /// Reads the plan's znode: its plan, if it has one, and its version.
     async fn stored(&self) -> Result<Option<(Option<SlotPlan>, Version)>, SlotsError> {
         let (client, path) = (&self.slots.client, self.slots.plan_path());
-        match client.repeated(|| client.get_data(&path)).await {
-            Ok((data, Stat { version, .. })) => {
-                let plan = SlotPlan::decode(&data);
-                if let Err(error) = &plan {
-                    warn!(target: SLOTS, path, %error, "the plan is overwritten: it is written again");
-                }
-                Ok(Some((plan.ok(), version)))
-            }
-            Err(error) if error.is_no_node() => Ok(None),
-            Err(error) => Err(error.into()),
+        let Some((data, Stat { version, .. })) = client.find_data(&path).await? else {
+            return Ok(None);
+        };
+        let plan = SlotPlan::decode(&data);
+        if let Err(error) = &plan {
+            warn!(target: SLOTS, path, %error, "the plan is overwritten: it is written again");
         }
+        Ok(Some((plan.ok(), version)))
     }
 
     /// Writes a plan in the place of this version. A write that is overtaken, or in doubt, is left:

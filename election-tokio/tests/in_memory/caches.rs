@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use election_tokio::acl::{Acls, Permissions};
 use election_tokio::cache::{CacheChange, CacheChanges, CachedTree};
 use election_tokio::{Client, CreateMode, Error, Version};
 use zk_jute::OpCode;
@@ -128,6 +129,26 @@ async fn a_cache_keeps_its_scope_alone() {
         let node = filtered.get("/config/c").unwrap();
         assert_eq!((node.data_length, node.data.as_deref()), (9, Some(&b"/config/c"[..])));
     }
+}
+
+/// Servers send no event of an access list. The looks for that do not wait for a pause of the other changes.
+#[tokio::test(start_paused = true)]
+async fn a_busy_cache_looks_for_what_it_could_not_read() {
+    let server = Server::new();
+    let (client, other) = (server.client().await, server.client().await);
+    for path in [ROOT, "/config/a", "/config/b"] {
+        create(&other, path).await;
+    }
+    let unreadable = Acls::new().world(Permissions::WRITE | Permissions::ADMIN);
+    other.set_acl("/config/a", &unreadable, Version::ANY).await.unwrap();
+    let cache = client.cache(ROOT).keep().unwrap();
+    becomes(&cache, &[(ROOT, ROOT), ("/config/b", "/config/b")]).await;
+    other.set_acl("/config/a", &Acls::open(), Version::ANY).await.unwrap();
+    for _ in 0..10 {
+        wait(10).await;
+        other.set_data("/config/b", "", Version::ANY).await.unwrap();
+    }
+    assert!(cache.get("/config/a").is_some(), "it is read once in 86 s");
 }
 
 /// Requests of a fill, of a change, and after a lost connection.

@@ -1,7 +1,7 @@
 //! Holding several locks at once.
 
 use core::fmt;
-use core::future::{Future, pending};
+use core::future::{Future, pending, poll_fn};
 use core::task::Poll;
 use core::time::Duration;
 
@@ -12,7 +12,7 @@ use super::error::LocksLost;
 use super::lost::{Boxed, unless_lost};
 use crate::client::{Client, TransactionError};
 use crate::held::{GuardedTransaction, Held};
-use crate::lock::{LockGuard, LockLost, ReleaseError};
+use crate::lock::{LockGuard, ReleaseError};
 
 /// Several locks, held together: what [`LockGuard`] promises holds of each, for as long as all are held.
 ///
@@ -95,17 +95,18 @@ impl LocksGuard {
     ///
     /// The loss, if one of them is lost first.
     pub async fn revoke_requested(&self) -> Result<(), LocksLost> {
-        let mut requests: Vec<Boxed<'_, Result<(), LockLost>>> = Vec::new();
+        let mut requests: Vec<Boxed<'_, ()>> = Vec::new();
         for guard in self.guards() {
-            requests.push(Box::pin(guard.revoke_requested()));
-        }
-        let first = core::future::poll_fn(|cx| {
-            for request in &mut requests {
-                if let Poll::Ready(Ok(())) = request.as_mut().poll(cx) {
-                    return Poll::Ready(());
+            requests.push(Box::pin(async {
+                if guard.revoke_requested().await.is_err() {
+                    // `unless_lost` reports the loss.
+                    pending::<()>().await;
                 }
-            }
-            Poll::Pending
+            }));
+        }
+        let first = poll_fn(|cx| {
+            let is_requested = requests.iter_mut().any(|one| one.as_mut().poll(cx).is_ready());
+            if is_requested { Poll::Ready(()) } else { Poll::Pending }
         });
         unless_lost(&self.held, first).await
     }
