@@ -9,7 +9,7 @@ pub enum TrackerWatches {
     OneShot,
 }
 
-/// What a tracker asks for before its first read: its persistent watch, behind a barrier where an earlier session may
+/// The requests of a tracker before its first read: its persistent watch, behind a barrier where an earlier session may
 /// have shown more than the present server has applied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SetUp {
