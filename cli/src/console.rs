@@ -77,7 +77,7 @@ pub(crate) fn failure(failure: &Failure) {
     }
 }
 
-/// Escapes, as `\\uXXXX`, the characters of a JSON text that a terminal would act upon or hide. The values
+/// Escapes, as `\uXXXX`, the characters of a JSON text that a terminal would act upon or hide. The values
 /// stay the same.
 pub(crate) fn for_terminal(json: &str) -> String {
     let mut text = String::with_capacity(json.len());

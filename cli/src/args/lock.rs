@@ -98,8 +98,8 @@ pub(crate) struct OnceArgs {
 pub(crate) enum Again {
     /// Each run counts from its beginning, also one that failed.
     Never,
-    /// Those whose zkelect died, lost the lock, or was ended by a signal, before COMMAND had ended.
+    /// Runs that were cut short: zkelect died, lost the lock, or was ended by a signal, before COMMAND had ended.
     Interrupted,
-    /// Those, and those whose COMMAND ended with another code than 0.
+    /// Interrupted runs, and runs that failed: COMMAND ended with another code than 0.
     Failed,
 }

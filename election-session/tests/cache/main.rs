@@ -1,5 +1,5 @@
 //! A cached tree, against a server that keeps all its states: whenever the cache is current at a zxid, it is the
-//! server's tree then; what a reader hears, folded, is that tree, too; and nothing is told twice.
+//! server's tree then; what a reader hears, folded, is that tree, too; and it hears nothing twice.
 
 #![allow(
     clippy::indexing_slicing,

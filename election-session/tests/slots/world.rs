@@ -79,7 +79,7 @@ pub(crate) struct World {
     processes: BTreeMap<SlotName, Process>,
     drained: BTreeSet<SlotName>,
     candidates: u8,
-    /// From the oldest moment that somebody may see to the present.
+    /// From the oldest moment that a client may still see to the present.
     history: Vec<Moment>,
     /// The moment from which each first candidate has been the first.
     first_since: usize,
@@ -291,7 +291,7 @@ impl World {
         }
     }
 
-    /// Shows who is there, after the candidates or the drained have changed.
+    /// Shows the members that are there, after the candidates or the drained have changed.
     fn show_members(&mut self, first: Option<&SlotName>) {
         let weight = |name: &SlotName| u32::from(!self.drained.contains(name));
         let there = self.processes.iter().filter(|(_, process)| process.candidate.is_some());
@@ -332,7 +332,7 @@ impl World {
         self.processes.values().filter_map(there).min().filter(|moment| *moment > self.now)
     }
 
-    /// Does what holders ask for, and forgets what nobody can see any more.
+    /// Does what holders ask for, and forgets what no client can see any more.
     fn settled(mut self) -> Self {
         for name in self.names.clone() {
             while let Some(task) = self.processes.get_mut(&name).and_then(|p| p.holder.poll_task())
@@ -389,7 +389,7 @@ impl World {
         }
     }
 
-    /// Lets nobody wait for moments that show nothing new.
+    /// Skips moments that show no client anything new.
     fn skip(&mut self) {
         let history = &self.history;
         for process in self.processes.values_mut() {

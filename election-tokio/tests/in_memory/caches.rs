@@ -194,7 +194,7 @@ async fn what_a_cache_costs() {
     assert_eq!(again.len(), 3, "601 znodes, 256 in a request");
 }
 
-/// What ends a cache is told to each that waits.
+/// Each reader that waits hears why its cache ended.
 #[tokio::test(start_paused = true)]
 async fn a_cache_ends_with_its_client() {
     let server = Server::new();

@@ -1,4 +1,4 @@
-//! Jobs that run once in a period: who runs, what is recorded, and what is left, at every await point and at
+//! Jobs that run once in a period: which contender runs, what is recorded, and what is left, at every await point and at
 //! every lost request.
 
 use core::time::Duration;
@@ -86,7 +86,7 @@ async fn a_contender_that_waited_for_longer_than_a_period_runs_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_did_not_succeed_is_taken_again_by_who_chose_that() {
+async fn what_did_not_succeed_is_taken_again_by_a_contender_that_chose_it() {
     let server = Server::new();
     let client = server.client().await;
     let by = |again| job(&client, "next").take_again(again);

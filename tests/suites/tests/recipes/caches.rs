@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use election_tokio::cache::{CacheChange, CacheChanges, CachedNode};
 use election_tokio::{Client, CreateMode, Error, Version, Zxid};
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 use zk_test_kit::connection::has_expired;
 use zk_test_kit::election::{Arena, LASTING, connect, soon};
 use zk_test_kit::failure::TestResult;
@@ -27,6 +27,8 @@ on_both_servers! {
 const TREE: &str = "/tree";
 const WRITERS: usize = 2;
 const WRITES: u32 = 400;
+/// Bounds the time until a reader has heard of enough moments.
+const MOMENTS_WITHIN: Duration = Duration::from_secs(120);
 /// The timeout of a session that the test lets expire.
 const SHORT: Duration = Duration::from_secs(6);
 
@@ -82,7 +84,7 @@ impl Fold {
 
 /// Creates, writes and deletes the children of its own node, and returns what that made of them.
 ///
-/// It does so until the reader has been told of enough moments, `WRITES` times at least.
+/// It does so until the reader has heard of enough moments, `WRITES` times at least.
 async fn write(
     client: Client,
     node: String,
@@ -135,7 +137,9 @@ async fn compare(client: &Client, writer: &Client, disturb: impl AsyncFn()) -> T
             tokio::spawn(write(writer.clone(), format!("{TREE}/{number}"), told))
         })
         .collect();
+    let deadline = Instant::now() + MOMENTS_WITHIN;
     while !writing.iter().all(tokio::task::JoinHandle::is_finished) {
+        assert!(Instant::now() < deadline, "{} moments in all the time", fold.moments.len());
         let mut disturbance = core::pin::pin!(disturb());
         loop {
             tokio::select! {

@@ -20,7 +20,7 @@ const CHANGES: usize = 40;
 const PATIENCE: Duration = Duration::from_secs(3);
 
 /// Both keep the same tree while another client writes to it and their connections are cut. Ours shows the tree
-/// after each turn; whether theirs does is told.
+/// after each turn; a line of the output says whether theirs does.
 pub(crate) fn caches(server: ServerKind) -> TestResult {
     let pair = &mut Pair::start(server, Library::Curator)?;
     let mut writer = RawClient::connect(pair.server.addr(), SOON)?;
