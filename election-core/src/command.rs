@@ -42,7 +42,9 @@ pub enum Op<'a> {
     /// Create a znode. Answered by [`Reply::Created`](crate::Reply::Created).
     Create(Create<'a>),
     /// Create the recipe's node, and its missing ancestors; existing nodes stay as they are.
-    /// Answered by [`Reply::NodeCreated`](crate::Reply::NodeCreated).
+    /// Answered by [`Reply::NodeCreated`](crate::Reply::NodeCreated), by
+    /// [`Failure::NoChroot`](crate::Failure::NoChroot) if the client's chroot does not exist, or by
+    /// [`Failure::NoNode`](crate::Failure::NoNode) if an ancestor was deleted at that moment.
     CreateNode,
     /// Have a quorum commit a transaction that changes nothing. The next list on this connection
     /// then shows everything that the ensemble had committed before. It can be a `multi` with a

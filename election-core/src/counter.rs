@@ -85,6 +85,11 @@ pub enum CounterEnd {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
 #[non_exhaustive]
 pub enum CounterFailure {
+    /// The chroot of the client does not exist.
+    #[error(
+        "the client's chroot does not exist: create it, or correct it in the client's list of servers"
+    )]
+    NoChroot,
     /// The data of the znode is not a number in this format.
     #[error(transparent)]
     NotANumber(#[from] NotANumber),
@@ -234,6 +239,7 @@ impl CounterChange {
         self.fail(match result {
             Ok(_) => CounterFailure::UnexpectedReply,
             Err(Failure::Unreadable) => CounterFailure::UnreadableReply,
+            Err(Failure::NoChroot) => CounterFailure::NoChroot,
             Err(failure) => CounterFailure::Rejected(failure.code()),
         })
     }

@@ -206,6 +206,9 @@ pub enum Failure {
     },
     /// A reply has come, but it does not decode, or is larger than the driver keeps.
     Unreadable,
+    /// The chroot of the client does not exist (-101), so nothing below it can be created: to
+    /// [`Op::CreateNode`](crate::Op::CreateNode) alone, which creates all other ancestors.
+    NoChroot,
     /// The driver did not send the command: the request is longer than servers take.
     TooLarge,
     /// The driver did not send the command: connections were lost over requests as long, and whether by chance
@@ -235,7 +238,7 @@ impl Failure {
     /// for a request that was not sent, that of bad arguments (-8).
     pub(crate) const fn code(self) -> i32 {
         match self {
-            Self::NoNode => NO_NODE,
+            Self::NoNode | Self::NoChroot => NO_NODE,
             Self::NodeExists => NODE_EXISTS,
             Self::BadVersion => BAD_VERSION,
             Self::NoAuth => NO_AUTH,

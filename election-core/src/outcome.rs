@@ -186,9 +186,14 @@ pub enum NominationError {
     /// each of several attempts to create it.
     #[error(
         "the election node does not exist, and was not created: let the nomination create it, or \
-         create it yourself; if the client has a chroot that does not exist, create that first"
+         create it yourself"
     )]
     NoElectionNode,
+    /// The chroot of the client does not exist.
+    #[error(
+        "the client's chroot does not exist: create it, or correct it in the client's list of servers"
+    )]
+    NoChroot,
     /// The server has no number left below this election node that it gives to only one candidate:
     /// the last is 2147483646 ([`Sequence`](crate::name::Sequence)). No nominee may lead by a number that
     /// another candidate can have.

@@ -151,10 +151,12 @@ impl<T, W: Clone> Performer<'_, T, W> {
         let acl = self.site.acl_list().entries();
         let acl = Vector::new(&acl);
         let mut performed = Performed::Submitted;
-        for path in self.site.lineage() {
+        for (depth, path) in self.site.lineage().enumerate() {
             let is_node = path.len() == self.site.server_path().len();
             let (kind, node_kind) = if is_node {
                 (RequestKind::CreateNode, self.site.kind_of_node())
+            } else if depth == 0 {
+                (RequestKind::CreateOutermost, NodeKind::Persistent)
             } else {
                 (RequestKind::CreateAncestor, NodeKind::Persistent)
             };

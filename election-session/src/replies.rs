@@ -79,7 +79,9 @@ fn feed_reply<R: Recipe, X>(
     let mut names;
     let mut results;
     let reply = match kind {
-        RequestKind::CreateNode | RequestKind::CreateAncestor => Ok(Reply::NodeCreated),
+        RequestKind::CreateNode | RequestKind::CreateOutermost | RequestKind::CreateAncestor => {
+            Ok(Reply::NodeCreated)
+        }
         // A multi with an answer was committed, whatever the outcome of its check.
         RequestKind::Barrier => Ok(Reply::BarrierPassed),
         RequestKind::Delete => Ok(Reply::Deleted),

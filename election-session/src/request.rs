@@ -5,7 +5,9 @@
 pub enum RequestKind {
     /// Creates a znode.
     Create,
-    /// Creates an ancestor of the recipe's node. The creation of its child shows whether it exists.
+    /// Creates the outermost ancestor of the recipe's node: without the client's chroot it cannot be.
+    CreateOutermost,
+    /// Creates another ancestor of the recipe's node. The creation of its child shows whether it exists.
     CreateAncestor,
     /// Creates the recipe's node.
     CreateNode,
@@ -32,7 +34,7 @@ impl RequestKind {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Create => "create",
-            Self::CreateAncestor => "create_ancestor",
+            Self::CreateOutermost | Self::CreateAncestor => "create_ancestor",
             Self::CreateNode => "create_election_node",
             Self::Barrier => "barrier",
             Self::Read => "read",

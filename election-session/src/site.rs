@@ -205,6 +205,11 @@ impl Site {
         }
     }
 
+    /// Returns whether the node has no ancestor below the chroot.
+    pub(crate) fn is_outermost(&self) -> bool {
+        self.lineage().nth(1).is_none()
+    }
+
     /// Returns the node and its ancestors below the chroot, outermost first, as paths on the
     /// server.
     pub(crate) fn lineage(&self) -> impl Iterator<Item = &str> {
@@ -242,6 +247,7 @@ mod tests {
             let chroot = Chroot::new(chroot).unwrap();
             let site = Site::new(&path.parse().unwrap(), &chroot);
             assert_eq!(site.lineage().collect::<Vec<_>>(), lineage);
+            assert_eq!(site.is_outermost(), lineage.len() == 1);
         }
     }
 

@@ -45,11 +45,13 @@ pub enum BarrierGaveUp {
 #[non_exhaustive]
 pub enum BarrierFailure {
     /// The node does not exist, and could not be created.
-    #[error(
-        "the barrier's node does not exist, and was not created: if the client has a chroot that does \
-         not exist, create that first"
-    )]
+    #[error("the barrier's node does not exist, and was not created")]
     NoNode,
+    /// The chroot of the client does not exist.
+    #[error(
+        "the client's chroot does not exist: create it, or correct it in the client's list of servers"
+    )]
+    NoChroot,
     /// The node has children, so it cannot be deleted. It is no barrier, but perhaps a double
     /// barrier.
     #[error("the barrier's node has children, so it is no barrier and is not deleted")]
@@ -69,6 +71,7 @@ impl BarrierFailure {
     pub(crate) const fn of(failure: Failure) -> Self {
         match failure {
             Failure::NoNode => Self::NoNode,
+            Failure::NoChroot => Self::NoChroot,
             Failure::NoAuth => Self::Rejected(NO_AUTH),
             Failure::Rejected(NOT_EMPTY) => Self::NotEmpty,
             Failure::Rejected(code) | Failure::Aborted { code, .. } => Self::Rejected(code),

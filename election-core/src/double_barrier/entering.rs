@@ -110,7 +110,8 @@ impl Entering {
             (
                 Step::CreateNode,
                 Request::CreateNode,
-                Ok(Reply::NodeCreated) | Err(Failure::NodeExists),
+                // The last: an ancestor vanished while the others were created.
+                Ok(Reply::NodeCreated) | Err(Failure::NodeExists | Failure::NoNode),
             ) => {
                 self.rounds += 1;
                 Step::ReadNode

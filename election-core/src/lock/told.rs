@@ -114,9 +114,14 @@ pub enum LockFailure {
     /// several attempts to create it.
     #[error(
         "its node does not exist, and was not created: let the contender create it, or create \
-         it yourself; if the client has a chroot that does not exist, create that first"
+         it yourself"
     )]
     NoNode,
+    /// The chroot of the client does not exist.
+    #[error(
+        "the client's chroot does not exist: create it, or correct it in the client's list of servers"
+    )]
+    NoChroot,
     /// The server has no number left below the lock's node that it gives to only one contender.
     #[error(
         "its node has given out its last sequence number (2147483646): take a fresh node, or \
@@ -188,6 +193,7 @@ impl LockFailure {
     pub(crate) const fn of(error: NominationError) -> Self {
         match error {
             NominationError::NoElectionNode => Self::NoNode,
+            NominationError::NoChroot => Self::NoChroot,
             NominationError::SequenceExhausted => Self::SequenceExhausted,
             NominationError::UnexpectedName => Self::UnexpectedName,
             NominationError::Rejected(code) => Self::Rejected(code),

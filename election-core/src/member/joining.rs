@@ -70,9 +70,11 @@ impl Joining {
             {
                 Self { trace: Trace::None, ..self }.goes_on(Join::CreateNode)
             }
-            (Request::CreateNode, Ok(Reply::NodeCreated) | Err(Failure::NodeExists)) => {
-                Self { rounds: self.rounds + 1, ..self }.goes_on(Join::Create)
-            }
+            (
+                Request::CreateNode,
+                // The last: an ancestor vanished while the others were created.
+                Ok(Reply::NodeCreated) | Err(Failure::NodeExists | Failure::NoNode),
+            ) => Self { rounds: self.rounds + 1, ..self }.goes_on(Join::Create),
             (Request::Look, Err(Failure::NoNode))
             | (Request::DeleteGhost, Ok(Reply::Deleted) | Err(Failure::NoNode)) => {
                 Self { trace: Trace::None, ..self }.goes_on(Join::Create)

@@ -80,11 +80,13 @@ pub enum MemberEnd {
 #[non_exhaustive]
 pub enum MemberFailure {
     /// The group's node does not exist, and was not created.
-    #[error(
-        "the node of the group does not exist, and was not created: if the client has a chroot that \
-         does not exist, create that first"
-    )]
+    #[error("the node of the group does not exist, and was not created")]
     NoNode,
+    /// The chroot of the client does not exist.
+    #[error(
+        "the client's chroot does not exist: create it, or correct it in the client's list of servers"
+    )]
+    NoChroot,
     /// The server refused, with this error code: no permission, a quota, failed authentication.
     #[error("the server refused a request of the member, with error code {0}")]
     Rejected(i32),
@@ -113,6 +115,7 @@ impl MemberFailure {
     pub(super) const fn of<R>(result: &Result<R, Failure>) -> Self {
         match result {
             Err(Failure::NoNode) => Self::NoNode,
+            Err(Failure::NoChroot) => Self::NoChroot,
             Err(Failure::NoAuth) => Self::Rejected(NO_AUTH),
             Err(Failure::Rejected(code) | Failure::Aborted { code, .. }) => Self::Rejected(*code),
             Err(Failure::Unreadable) => Self::UnreadableReply,

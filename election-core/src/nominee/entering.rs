@@ -118,11 +118,11 @@ impl Nominee {
         result: &Result<Reply<'_>, Failure>,
     ) -> Option<Notice> {
         match result {
-            Ok(Reply::NodeCreated) | Err(Failure::NodeExists) => {
+            // Or an ancestor vanished while the others were created.
+            Ok(Reply::NodeCreated) | Err(Failure::NodeExists | Failure::NoNode) => {
                 let home = self.contest.mode_of_home(self.election_node);
                 self.repaired(home.map_or(Entry::Create, Entry::CreateHome))
             }
-            Err(Failure::NoNode) => Some(self.fail(NominationError::NoElectionNode)),
             _ => Some(self.fail(mismatch(result))),
         }
     }

@@ -30,6 +30,7 @@ impl From<Option<Notice>> for Reaction<'_> {
 pub(crate) fn mismatch(result: &Result<Reply<'_>, Failure>) -> NominationError {
     match result {
         Err(Failure::Rejected(code)) => NominationError::Rejected(*code),
+        Err(Failure::NoChroot) => NominationError::NoChroot,
         Err(Failure::NoAuth) => NominationError::Rejected(NO_AUTH),
         Err(Failure::Unreadable) => NominationError::UnreadableReply,
         Err(Failure::TooLarge | Failure::HeldBack) => NominationError::TooLarge,

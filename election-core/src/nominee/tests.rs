@@ -334,6 +334,29 @@ fn the_predecessor_goes_while_the_own_watch_is_due() {
     assert_eq!((script.asked.as_str(), script.notice), ("list", None));
 }
 
+/// A server deletes a container that is empty between the creations of its ancestors and its own. Often enough, it is
+/// the reason of an end. A chroot that is missing is that at once.
+#[test]
+fn an_ancestor_that_vanishes_is_created_again() {
+    let mut script = Script::connected();
+    for _ in 0..2 {
+        script.answer(Err(Failure::NoNode));
+        assert_eq!((script.asked.as_str(), script.notice), ("create election node", None));
+        script.answer(Err(Failure::NoNode));
+        assert_eq!((script.asked.as_str(), script.notice), ("create", None));
+    }
+    while script.notice.is_none() {
+        script.answer(Err(Failure::NoNode));
+    }
+    let ended = |error| Some(Notice::Ended(End::Failed(error)));
+    assert_eq!(script.notice, ended(NominationError::NoElectionNode));
+
+    let mut lost = Script::connected();
+    lost.answer(Err(Failure::NoNode));
+    lost.answer(Err(Failure::NoChroot));
+    assert_eq!(lost.notice, ended(NominationError::NoChroot));
+}
+
 /// The same name, the same session, another znode (etcd #11777).
 #[test]
 fn a_leader_is_evicted_by_another_znode_of_its_name() {

@@ -81,6 +81,7 @@ impl ObserverFailure {
             | Failure::NodeExists
             | Failure::BadVersion
             | Failure::Throttled
+            | Failure::NoChroot
             | Failure::ConnectionLoss => Self::UnexpectedReply,
         }
     }

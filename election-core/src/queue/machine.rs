@@ -438,6 +438,7 @@ pub(super) const fn failure_of(result: &Result<Reply<'_>, Failure>) -> TakerFail
     match result {
         Ok(_) => TakerFailure::UnexpectedReply,
         Err(Failure::Unreadable) => TakerFailure::UnreadableReply,
+        Err(Failure::NoChroot) => TakerFailure::NoChroot,
         Err(failure) => TakerFailure::Rejected(failure.code()),
     }
 }

@@ -58,6 +58,11 @@ pub enum TakerEnd<D> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
 #[non_exhaustive]
 pub enum TakerFailure {
+    /// The chroot of the client does not exist.
+    #[error(
+        "the client's chroot does not exist: create it, or correct it in the client's list of servers"
+    )]
+    NoChroot,
     /// The server refused a request, with this error code.
     #[error("the server refused a request of the queue, with error code {0}")]
     Rejected(i32),

@@ -83,6 +83,11 @@ pub enum CommitSiteNotice {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
 #[non_exhaustive]
 pub enum CommitFailure {
+    /// The chroot of the client does not exist.
+    #[error(
+        "the client's chroot does not exist: create it, or correct it in the client's list of servers"
+    )]
+    NoChroot,
     /// The node exists, and holds no transaction.
     #[error("the node exists and is no transaction: its children do not say so")]
     NotATransaction,
@@ -106,6 +111,7 @@ impl CommitFailure {
         match result {
             Ok(_) => Self::UnexpectedReply,
             Err(Failure::Unreadable) => Self::UnreadableReply,
+            Err(Failure::NoChroot) => Self::NoChroot,
             Err(failure) => Self::Rejected(failure.code()),
         }
     }

@@ -1,10 +1,12 @@
 //! The events of the host, from those of the session.
 
+use bytes::Bytes;
+use election_core::Failure;
 use zk_session::{Event as SessionEvent, Instant};
 
 use super::{Clock, Link, Pending, Recipe, RecipeHost};
 use crate::event::{Event, Wake};
-use crate::key::{Tag, Watcher};
+use crate::key::{RecipeKey, Tag, Watcher};
 use crate::lists::Turn;
 use crate::replies::{Happening, Stimulus, core_failure};
 use crate::request::RequestKind;
@@ -70,6 +72,28 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
             || self.clock == Clock::Read
     }
 
+    /// Returns what a reply says of the recipe's node. Of its ancestors only a missing chroot matters: the creation of
+    /// the node itself shows the rest.
+    fn of_the_node(
+        &self,
+        key: RecipeKey,
+        kind: RequestKind,
+        outcome: Result<Bytes, Failure>,
+    ) -> Option<Result<Bytes, Failure>> {
+        let needs_chroot_alone = match kind {
+            RequestKind::CreateOutermost => true,
+            RequestKind::CreateNode => {
+                self.seats.get(&key).is_some_and(|seat| seat.site.is_outermost())
+            }
+            _ => false,
+        };
+        match (outcome, kind) {
+            (Err(Failure::NoNode), _) if needs_chroot_alone => Some(Err(Failure::NoChroot)),
+            (_, RequestKind::CreateOutermost | RequestKind::CreateAncestor) => None,
+            (outcome, _) => Some(outcome),
+        }
+    }
+
     /// Does work that is cheaper for many events at once. Returns whether there was any.
     fn settle(&mut self, now: Instant) -> bool {
         if core::mem::replace(&mut self.clock, Clock::Settled) == Clock::Read {
@@ -90,8 +114,8 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
             SessionEvent::Completed { tag: Tag::Recipe { key, ticket, kind }, outcome } => {
                 let result = outcome.as_ref().map(drop).map_err(|failure| *failure);
                 self.tell(Event::Requested { kind, outcome: result });
-                if kind != RequestKind::CreateAncestor {
-                    let outcome = outcome.map(|reply| reply.body).map_err(core_failure);
+                let outcome = outcome.map(|reply| reply.body).map_err(core_failure);
+                if let Some(outcome) = self.of_the_node(key, kind, outcome) {
                     self.stimulate(now, key, Stimulus::Replied { ticket, kind, outcome });
                 }
             }

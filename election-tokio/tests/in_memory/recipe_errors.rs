@@ -9,8 +9,8 @@ use election_tokio::barrier::BarrierError;
 use election_tokio::counter::CounterError;
 use election_tokio::election::ElectionNode;
 use election_tokio::group::{MembershipError, WhenTaken};
-use election_tokio::lock::LockError;
-use election_tokio::{CreateMode, ErrorCode};
+use election_tokio::lock::{LockError, LockFailure};
+use election_tokio::{Client, CreateMode, ErrorCode};
 use zk_jute::OpCode;
 
 use crate::lies::Lie;
@@ -89,6 +89,38 @@ async fn each_error_of_a_job_names_its_path_and_step() {
     client.clone().close().await.unwrap();
     let closed = client.once("/job", period).last().await.unwrap_err();
     names(&closed, &["once /job, read", "closed"]);
+}
+
+/// Whatever its depth, and however the recipe creates it.
+#[tokio::test(start_paused = true)]
+async fn each_recipe_names_a_chroot_that_is_missing() {
+    let server = Server::new();
+    let rooted = Client::builder("in-memory/none").connector(server.clone()).connect();
+    let client = &rooted.await.unwrap();
+    let one = core::num::NonZeroU32::MIN;
+    let expected = "the client's chroot does not exist";
+    for path in ["/a", "/a/b", "/a/b/c"] {
+        let lock = client.lock(path).lock().await.unwrap_err();
+        names(&lock, &["lock", expected]);
+        let LockError::Failed { failure, .. } = lock else { panic!("{lock}") };
+        assert_eq!(failure, LockFailure::NoChroot);
+        names(&client.read_lock(path).lock().await.unwrap_err(), &["lock", expected]);
+        names(&client.semaphore(path, one).acquire().await.unwrap_err(), &["semaphore", expected]);
+        let mut nomination = client.election(path).nominate().unwrap();
+        names(&nomination.elected().await.unwrap_err(), &[expected]);
+        names(&client.group(path).join("").await.unwrap_err(), &["group", expected]);
+        names(&client.barrier(path).set().await.unwrap_err(), &["barrier", expected]);
+        let double = client.double_barrier(path, 1).enter().await.unwrap_err();
+        names(&double, &["double barrier", expected]);
+        let put = client.queue(path).put("x").await.unwrap_err();
+        names(&put, &["create2 /none", "chroot of the client, and does not exist"]);
+        names(&client.queue(path).take().await.unwrap_err(), &["queue", expected]);
+        names(&client.counter(path).add(1).await.unwrap_err(), &["counter", expected]);
+        names(&client.two_phase_commit(path).begin("", ["a"]).await.unwrap_err(), &[expected]);
+        let period = core::time::Duration::from_secs(1);
+        names(&client.once(path, period).begin().await.unwrap_err(), &[expected]);
+    }
+    assert!(server.children("/").is_empty(), "nothing was created");
 }
 
 /// The code with its name, and what to do.
