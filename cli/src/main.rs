@@ -5,7 +5,7 @@
 // `run` stops COMMAND with means that only Linux has.
 #![cfg_attr(
     not(target_os = "linux"),
-    allow(dead_code, reason = "it is for `run`, `lock` and `semaphore`")
+    allow(dead_code, unused_imports, reason = "it is for `run`, `lock` and `semaphore`")
 )]
 
 mod args;
@@ -48,8 +48,8 @@ mod members;
 mod outlet;
 mod packaging;
 mod queue;
-#[cfg(target_os = "linux")]
 mod revoke;
+#[cfg(target_os = "linux")]
 mod run;
 #[cfg(target_os = "linux")]
 mod secrets;

@@ -1,5 +1,5 @@
-//! The service that a page of the guide shows whole: the package `reports` beside this one has the same files, and is
-//! compiled and run by its own tests.
+//! The service that a page of the guide shows whole: the page includes the files of the package `reports` beside this
+//! one, which is compiled and run by its own tests.
 
 use std::fs;
 use std::path::Path;
@@ -29,16 +29,25 @@ fn page() -> String {
     fs::read_to_string(top().join("../../docs/guide/src/service.md")).expect("the page")
 }
 
+/// The line by which mdbook takes a file of the service into the page.
+fn included(name: &str) -> String {
+    format!("{{{{#include ../../../tests/pages/service/{name}}}}}\n")
+}
+
 #[test]
 fn the_page_has_the_files_that_are_run() {
     let page = page();
     let blocks = blocks(&page);
     for name in FILES {
-        let text = file(name);
-        assert!(blocks.iter().any(|block| block.text == text), "service.md has another {name}");
+        let include = included(name);
+        assert!(blocks.iter().any(|block| block.text == include), "service.md lacks {name}");
+        assert!(!file(name).is_empty(), "{name}");
+        // On GitHub the line stands as it is: a reader follows the link.
+        let link = format!("/blob/main/tests/pages/service/{name})");
+        assert!(page.contains(&link), "service.md has no link to {name}");
     }
     // The blocks that are in no file are the page's Cargo.toml, and commands.
-    let others = blocks.iter().filter(|block| !FILES.iter().any(|name| block.text == file(name)));
+    let others = blocks.iter().filter(|block| !FILES.iter().any(|it| block.text == included(it)));
     let others: Vec<&str> = others.map(|block| block.info.as_str()).collect();
     assert_eq!(others, ["console", "toml", "console"]);
 }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use crate::mutations::{Mutation, mutations};
 use crate::{Page, functions, pages_in, test_in, top};
 
-const MUTATIONS: &str = "tests/mutations/hazards.md";
+const MUTATIONS: &str = "tests/mutations";
 
 /// Each hazard of a page names tests that are there; the names of mutations stand elsewhere.
 #[test]
@@ -32,26 +32,16 @@ fn each_hazard_names_its_test() -> io::Result<()> {
     Ok(())
 }
 
-/// Each row of the developers' page names a test that stands on the page of its section, and a mutation.
+/// Each mutation of a hazard names a row of the tables of a page by its test.
 #[test]
-fn each_hazard_has_a_mutation() -> io::Result<()> {
-    let mutations = mutations("")?;
-    let hazards = Page::read(PathBuf::from(MUTATIONS))?;
+fn each_mutation_of_a_hazard_names_its_row() -> io::Result<()> {
     let mut rows = 0;
-    for section in hazards.text.split("\n## ").skip(1) {
-        let name = section.lines().next().unwrap_or_default();
-        let page = Page::read(PathBuf::from(format!("docs/{name}.md")))?;
-        let section = Page { path: hazards.path.clone(), text: section.to_owned() };
-        for cells in section.rows("mutation") {
-            let [test, mutation] = cells.as_slice() else {
-                panic!("{MUTATIONS}: {cells:?}");
-            };
-            let is_there = page.rows("test").any(|row| row.last().is_some_and(|it| it == test));
-            assert!(is_there, "docs/{name}.md has no hazard with {test}");
-            let mutation = mutation.trim_matches('`');
-            let is_called_so = |it: &&Mutation| it.name == mutation;
-            let count = mutations.iter().filter(is_called_so).count();
-            assert_eq!(count, 1, "{MUTATIONS}: mutations called `{mutation}`");
+    for Mutation { name, hazards, .. } in mutations("")? {
+        for (page, test) in hazards {
+            let page = Page::read(PathBuf::from(format!("docs/{page}.md")))?;
+            let cell = format!("`{test}`");
+            let is_there = page.rows("test").any(|row| row.last().is_some_and(|it| *it == cell));
+            assert!(is_there, "{name}: {} has no hazard with {test}", page.path.display());
             rows += 1;
         }
     }

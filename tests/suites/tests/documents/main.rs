@@ -7,6 +7,7 @@ mod guide;
 mod hazards;
 mod links;
 mod mutations;
+mod releases;
 mod rooms;
 mod root_names;
 mod scenarios;

@@ -16,6 +16,8 @@ pub(crate) struct Mutation {
     pub(crate) breaks: String,
     /// The command that is to fail.
     pub(crate) run: String,
+    /// A page of docs, and the test of a row of its tables of hazards, for each hazard whose rule it breaks.
+    pub(crate) hazards: Vec<(String, String)>,
     /// The files that it changes, from the top of the repository.
     pub(crate) files: Vec<PathBuf>,
 }
@@ -42,6 +44,9 @@ pub(crate) fn mutations(of: &str) -> io::Result<Vec<Mutation>> {
                 rule.clone_into(&mut mutation.breaks);
             } else if let Some(run) = line.strip_prefix("run: ") {
                 run.clone_into(&mut mutation.run);
+            } else if let Some(hazard) = line.strip_prefix("hazard: ") {
+                let (page, test) = hazard.split_once(' ').unwrap_or((hazard, ""));
+                mutation.hazards.push((page.to_owned(), test.to_owned()));
             } else if let Some(file) = line.strip_prefix("file: ") {
                 mutation.files.push(PathBuf::from(file));
             }
@@ -54,7 +59,7 @@ pub(crate) fn mutations(of: &str) -> io::Result<Vec<Mutation>> {
 #[test]
 fn each_mutation_is_whole_and_has_a_name_of_its_own() -> io::Result<()> {
     let mut names = BTreeSet::new();
-    for Mutation { at, name, breaks, run, files } in mutations("")? {
+    for Mutation { at, name, breaks, run, files, .. } in mutations("")? {
         let at = format!("{}: {name}", at.display());
         assert!(!breaks.is_empty() && run.starts_with("cargo ") && !files.is_empty(), "{at}");
         for file in files {
