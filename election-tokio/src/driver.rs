@@ -23,7 +23,7 @@ use zk_session::sasl::{SaslAnswer, SaslChallenge};
 
 use crate::clock::Reading;
 use crate::codec::{FrameCodec, Framing, Outgoing, framed};
-use crate::hub::{Hub, Shared, Unlocked};
+use crate::hub::{Hub, Order, Shared, Unlocked};
 use crate::sasl::{Exchange, SaslError, SaslMechanism};
 use crate::source::ServerSource;
 use crate::telemetry::metrics;
@@ -244,9 +244,11 @@ impl Driver {
             Link::Down | Link::Opening(_) => None,
         };
         let mut sent = 0;
+        let mut order = Order::SendFirst;
         let Self { shared, unlocked, frames, now, .. } = self;
         let (outputs, timeout, encoded) = shared.drive(now.time(), unlocked, |hub, now| {
             take_in(hub, now, frames);
+            order = hub.order_of_sending();
             let encoded = match &mut ready {
                 Some(framing) => {
                     let outgoing = Outgoing { host: &mut hub.host, sent: &mut sent };
@@ -259,6 +261,10 @@ impl Driver {
         });
         let is_large = ready.as_deref().is_some_and(|framing| FrameCodec::is_large(framing));
         let flushed = match (encoded, ready) {
+            (Ok(()), Some(_)) if sent > 0 && order == Order::CallersFirst => {
+                cx.waker().wake_by_ref();
+                Poll::Pending
+            }
             (Ok(()), Some(framing)) => sink(framing).poll_flush(cx),
             (Ok(()), None) => Poll::Pending,
             (Err(error), _) => Poll::Ready(Err(error)),

@@ -92,6 +92,14 @@ enum DriverState {
     Asleep(Waker),
 }
 
+/// What the driver does first, once it has taken in frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Order {
+    SendFirst,
+    /// It lets the callers run that it has woken.
+    CallersFirst,
+}
+
 /// The change of the hub since the driver looked at all of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Change {
@@ -160,6 +168,15 @@ impl Hub {
     /// Whether the driver has to look at all of the hub, and not only to send.
     pub(crate) fn has_changed(&self) -> bool {
         self.change == Change::Any
+    }
+
+    /// Returns whether what recipes have to send waits for callers that are about to be woken. A system call that hands it
+    /// to the kernel, and wakes the server, would keep a new leader from its work.
+    pub(crate) fn order_of_sending(&self) -> Order {
+        match self.driver {
+            DriverState::Asleep(_) if !self.unlocked.wakers.is_empty() => Order::CallersFirst,
+            DriverState::Asleep(_) | DriverState::Awake => Order::SendFirst,
+        }
     }
 
     /// The driver, if it has to be woken to send requests.

@@ -96,10 +96,11 @@ pub enum ReadOnlyServers {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SilentServers {
-    /// The session leaves it after a 15th of the session timeout, 250 ms at least, or after twice the longest wait of
-    /// the last minute if that is more. Requests in flight fail with
-    /// [`Failure::ConnectionLoss`](crate::Failure::ConnectionLoss). A departure counts as a wait: it doubles the bound
-    /// for a minute. A request or a reply that is long on its way, byte by byte, is no silence.
+    /// The session leaves it after a 15th of the session timeout, 250 ms at least, or if that is more, after twice the
+    /// longest wait of the last minute or the longest pause of the last ten. A pause is a wait that was as long as that
+    /// least. Requests in flight fail with [`Failure::ConnectionLoss`](crate::Failure::ConnectionLoss). A departure
+    /// counts as a pause, so each doubles the bound for ten minutes; where no other server serves, the outage counts as one
+    /// wait. A request or a reply that is long on its way, byte by byte, is no silence.
     #[default]
     Leave,
     /// The session leaves it after two thirds of the session timeout, as it leaves the only server that it knows. By

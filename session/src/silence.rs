@@ -1,8 +1,12 @@
 //! How long a server may be silent while something is in flight.
 //!
-//! The bound follows from what was measured: twice the longest wait of the last minute, and never less than twice
-//! the round trip that a lease bears ([`LEAST_PART`]). A connection that is left for its silence counts as a wait
-//! of that length, so each departure doubles the bound for a minute: where all servers are slow, few are left.
+//! The bound follows from what was measured: twice the longest wait of the last minute, or the longest pause of the
+//! last ten, and never less than twice the round trip that a lease bears ([`LEAST_PART`]). A wait that would have cost
+//! a connection is a pause, and so is one that has: each departure doubles the bound for ten minutes, so servers that
+//! pause again and again cost a connection or two, and those that hiccup for less are forgotten in a minute.
+//!
+//! Where the next server does not serve either, the outage counts as one wait, until a server serves the session.
+//! No server can be asked first: `docs/client.md#which-servers` has the argument.
 
 use core::time::Duration;
 
@@ -18,6 +22,9 @@ const LEAST: Duration = Duration::from_millis(250);
 /// How long a wait counts. It may count for almost three times as long, where little is noted.
 const MEMORY: Duration = Duration::from_secs(60);
 
+/// How long a pause counts, in the same way.
+const MEMORY_OF_PAUSES: Duration = Duration::from_secs(600);
+
 /// The part of the bound by which the caller may come late. A process that stood still for longer cannot tell its own
 /// pause from the server's.
 const LATENESS_PART: u32 = 4;
@@ -25,43 +32,109 @@ const LATENESS_PART: u32 = 4;
 /// The longest waits for servers of late.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Waits {
-    /// When the present interval began, [`MEMORY`] long.
-    since: Instant,
-    longest: Duration,
-    /// The longest wait of the interval before.
-    longest_before: Duration,
+    all: Longest,
+    /// Those that were as long as any server may be silent for.
+    pauses: Longest,
+    /// The last departure, until the next server serves.
+    departure: Option<Departure>,
 }
 
 impl Waits {
     pub(crate) const fn new(now: Instant) -> Self {
-        Self { since: now, longest: Duration::ZERO, longest_before: Duration::ZERO }
+        Self { all: Longest::new(now), pauses: Longest::new(now), departure: None }
     }
 
-    /// Notes that something was in flight for this long when the server was heard.
+    /// Notes that something was in flight for this long when the server was heard, in a session with this timeout.
     #[inline]
-    pub(crate) fn note(&mut self, now: Instant, waited: Duration) {
-        if now.saturating_since(self.since) >= MEMORY {
+    pub(crate) fn note(&mut self, now: Instant, waited: Duration, timeout: Duration) {
+        if self.note_wait(now, waited) && waited >= least(timeout) {
+            self.pauses.longest = self.pauses.longest.max(waited);
+        }
+    }
+
+    /// Notes that a server is left that has been silent for this long.
+    pub(crate) fn leave(&mut self, now: Instant, waited: Duration, timeout: Duration) {
+        self.note(now, waited, timeout);
+        self.departure = Some(Departure { at: now, waited });
+    }
+
+    /// Notes that a server serves the session. None may have done so since a departure.
+    pub(crate) fn serve(&mut self, now: Instant) {
+        if let Some(Departure { at, waited }) = self.departure.take() {
+            self.note_wait(now, waited + now.saturating_since(at));
+        }
+    }
+
+    /// Notes a wait. Returns whether it is the longest of the interval.
+    #[inline]
+    fn note_wait(&mut self, now: Instant, waited: Duration) -> bool {
+        if self.all.is_over(now, MEMORY) {
             self.turn(now);
         }
-        if waited > self.longest {
-            self.longest = waited;
+        let is_longest = waited > self.all.longest;
+        if is_longest {
+            self.all.longest = waited;
         }
+        is_longest
     }
 
     /// Begins another interval.
     #[cold]
     fn turn(&mut self, now: Instant) {
-        let is_recent = now.saturating_since(self.since) < MEMORY * 2;
-        self.longest_before = if is_recent { self.longest } else { Duration::ZERO };
-        self.longest = Duration::ZERO;
-        self.since = now;
+        self.all.turn(now, MEMORY);
+        if self.pauses.is_over(now, MEMORY_OF_PAUSES) {
+            self.pauses.turn(now, MEMORY_OF_PAUSES);
+        }
     }
 
     /// Returns how long a server may be silent while something is in flight, in a session with this timeout.
     pub(crate) fn bound(&self, timeout: Duration) -> Duration {
-        let least = (timeout / LEAST_PART).max(LEAST);
-        let longest = self.longest.max(self.longest_before);
-        least.max(longest.saturating_mul(2))
+        let longest = self.all.longest().max(self.pauses.longest());
+        least(timeout).max(longest.saturating_mul(2))
+    }
+}
+
+/// A server that was left.
+#[derive(Clone, Copy, Debug)]
+struct Departure {
+    at: Instant,
+    /// How long it had been silent.
+    waited: Duration,
+}
+
+/// Returns how long every server may be silent for, in a session with this timeout.
+fn least(timeout: Duration) -> Duration {
+    (timeout / LEAST_PART).max(LEAST)
+}
+
+/// The longest of some waits.
+#[derive(Clone, Copy, Debug)]
+struct Longest {
+    /// When the present interval began.
+    since: Instant,
+    longest: Duration,
+    /// The longest of the interval before.
+    before: Duration,
+}
+
+impl Longest {
+    const fn new(now: Instant) -> Self {
+        Self { since: now, longest: Duration::ZERO, before: Duration::ZERO }
+    }
+
+    fn is_over(&self, now: Instant, interval: Duration) -> bool {
+        now.saturating_since(self.since) >= interval
+    }
+
+    fn turn(&mut self, now: Instant, interval: Duration) {
+        let is_recent = !self.is_over(now, interval * 2);
+        self.before = if is_recent { self.longest } else { Duration::ZERO };
+        self.longest = Duration::ZERO;
+        self.since = now;
+    }
+
+    fn longest(&self) -> Duration {
+        self.longest.max(self.before)
     }
 }
 
@@ -79,11 +152,18 @@ mod tests {
 
     use super::*;
 
+    /// Returns the longest of the waits that are no older.
+    fn longest_of(noted: &[(Instant, Duration)], now: Instant, age: Duration) -> Duration {
+        let recent = noted.iter().filter(|(at, _)| now.saturating_since(*at) <= age);
+        recent.map(|(_, waited)| *waited).max().unwrap_or_default()
+    }
+
     proptest! {
-        /// The bound is at least twice the longest wait of the last minute, and no wait counts for ever.
+        /// The bound is at least twice the longest wait of the last minute, and the longest pause of nine; no wait counts
+        /// for ever.
         #[test]
         fn the_bound_is_twice_the_longest_wait_of_the_last_minute(
-            waits in vec((0..90_000_u64, 0..5_000_u64), 1..40),
+            waits in vec((0..90_000_u64, 0..5_000_u64), 1..100),
             timeout in 0..60_000_u64,
         ) {
             let timeout = Duration::from_millis(timeout);
@@ -92,15 +172,15 @@ mod tests {
             for (later, waited) in waits {
                 now = now + Duration::from_millis(later);
                 let waited = Duration::from_millis(waited);
-                bound.note(now, waited);
+                bound.note(now, waited, timeout);
                 noted.push((now, waited));
-                let longest_of = |age| {
-                    let recent = noted.iter().filter(|(at, _)| now.saturating_since(*at) <= age);
-                    recent.map(|(_, waited)| *waited).max().unwrap_or_default()
-                };
-                let least = (timeout / LEAST_PART).max(LEAST);
-                prop_assert!(bound.bound(timeout) >= least.max(longest_of(MEMORY) * 2));
-                prop_assert!(bound.bound(timeout) <= least.max(longest_of(MEMORY * 3) * 2));
+                let pauses: Vec<_> = noted.iter().copied().filter(|(_, waited)| *waited >= least(timeout)).collect();
+                let is = bound.bound(timeout);
+                prop_assert!(is >= least(timeout).max(longest_of(&noted, now, MEMORY) * 2));
+                prop_assert!(is >= longest_of(&pauses, now, MEMORY * 9) * 2);
+                let lately = longest_of(&noted, now, MEMORY * 3);
+                let longest = lately.max(longest_of(&pauses, now, MEMORY_OF_PAUSES * 3));
+                prop_assert!(is <= least(timeout).max(longest * 2));
             }
         }
     }

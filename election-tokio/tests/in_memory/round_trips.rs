@@ -72,3 +72,17 @@ async fn a_lock_is_taken_and_let_go_in_three_round_trips_under_quorum() {
         }
     }
 }
+
+/// The create is refused, the znodes above are made all at once, and the create is sent again.
+#[tokio::test(start_paused = true)]
+async fn a_lock_at_a_path_that_is_missing_takes_two_round_trips_more() {
+    let server = Server::new();
+    let client = client(&server, LeaseGrade::Quorum, KeepReady::Always).await;
+    for path in ["/shallow", "/one/two/three/four/five/deep"] {
+        let asked = Instant::now();
+        let guard = client.lock(path).lock().await.unwrap();
+        let acquiring = asked.elapsed().div_duration_f64(ROUND_TRIP);
+        assert!(acquiring < 4.5, "{acquiring} round trips at {path}");
+        guard.release().await.unwrap();
+    }
+}

@@ -213,6 +213,7 @@ impl<R, W: Clone> Session<R, W> {
         }
         let (Grant::Made(session) | Grant::Resumed(session)) = grant;
         let heartbeat = Heartbeat::DueAt(self.first_heartbeat_at(now, &accepted));
+        self.waits.serve(now);
         self.state = State::Live(Live {
             timeout,
             ping_after: timeout / 3,

@@ -42,7 +42,7 @@ impl<R, W: Clone> Session<R, W> {
         let oldest = self.requests.oldest().map(|(_, sent_at)| sent_at);
         if let Some(asked_at) = asked_at(oldest, live.ping) {
             // What was submitted without a connection has not waited for this server.
-            self.waits.note(now, now.saturating_since(asked_at.max(live.since)));
+            self.waits.note(now, now.saturating_since(asked_at.max(live.since)), live.timeout);
         }
     }
 
@@ -77,7 +77,7 @@ impl<R, W: Clone> Session<R, W> {
             return;
         }
         let waited = bound + now.saturating_since(due);
-        self.waits.note(now, waited);
+        self.waits.leave(now, waited, live.timeout);
         self.connection_ended(now, ConnectionEnd::Overdue(waited));
     }
 }

@@ -171,13 +171,63 @@ fn a_wait_is_forgotten_in_the_end() {
     let sent = ask(&mut lab);
     lab.pass(BOUND - 100);
     answer(&mut lab, &sent);
-    for _ in 0..7 {
-        lab.sleep(30_000);
-        let sent = ask(&mut lab);
-        answer(&mut lab, &sent);
-    }
+    serve_for_minutes(&mut lab, 3);
     ask(&mut lab);
     assert_eq!(leaves(&mut lab), overdue(BOUND));
+}
+
+/// Answers at once, for so long.
+fn serve_for_minutes(lab: &mut Lab, minutes: u64) {
+    for _ in 0..minutes * 2 {
+        lab.sleep(30_000);
+        let sent = ask(lab);
+        answer(lab, &sent);
+    }
+}
+
+/// Is silent for so long, and goes on with all that was asked meanwhile.
+fn pause(lab: &mut Lab, millis: u64) {
+    let sent = ask(lab);
+    lab.pass(millis);
+    let is_ping = |sent: &Sent| sent.xid == Xid::PING;
+    if lab.sent().iter().any(is_ping) {
+        lab.pong(1);
+    }
+    answer(lab, &sent);
+    assert!(lab.session.is_connected());
+    lab.events();
+}
+
+/// Servers pause now and then, and would be left each time.
+#[test]
+fn a_pause_is_remembered_for_ten_minutes() {
+    let mut lab = lab();
+    ask(&mut lab);
+    assert_eq!(leaves(&mut lab), overdue(BOUND));
+    lab.connect();
+    lab.sent();
+    serve_for_minutes(&mut lab, 9);
+    pause(&mut lab, 2 * BOUND - 1);
+    serve_for_minutes(&mut lab, 9);
+    pause(&mut lab, 2 * BOUND);
+    serve_for_minutes(&mut lab, 30);
+    ask(&mut lab);
+    assert_eq!(leaves(&mut lab), overdue(BOUND));
+}
+
+/// The next server is as silent: both pause, or neither reaches its leader.
+#[test]
+fn an_outage_of_all_servers_counts_as_one_wait() {
+    let mut lab = lab();
+    ask(&mut lab);
+    assert_eq!(leaves(&mut lab), overdue(BOUND));
+    lab.open();
+    lab.sleep(300);
+    lab.accept();
+    lab.events();
+    lab.sent();
+    ask(&mut lab);
+    assert_eq!(leaves(&mut lab), overdue(2 * (BOUND + 300)));
 }
 
 /// Where every server is slow, few connections are left: the bound soon is the one of a session that knows no
@@ -189,7 +239,11 @@ fn each_departure_doubles_the_bound() {
         ask(&mut lab);
         assert_eq!(leaves(&mut lab), overdue(bound));
         lab.connect();
+        lab.pass(LONG);
         lab.sent();
+        let sent = ask(&mut lab);
+        answer(&mut lab, &sent);
+        lab.events();
     }
     ask(&mut lab);
     assert_eq!(leaves(&mut lab), silent(4_000));

@@ -2,7 +2,7 @@
 //! connections it costs.
 
 use alloc::sync::Arc;
-use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
 use std::io;
 
@@ -76,7 +76,8 @@ async fn a_leader_keeps_its_lead_when_its_member_freezes() -> TestResult {
 struct Seen {
     answers: AtomicU64,
     losses: AtomicU64,
-    reconnects: AtomicUsize,
+    /// How many connections were lost in each minute.
+    reconnects: Mutex<Vec<usize>>,
 }
 
 async fn call(client: Client, seen: Arc<Seen>, until: Instant) {
@@ -95,24 +96,58 @@ async fn call(client: Client, seen: Arc<Seen>, until: Instant) {
     }
 }
 
-async fn count_reconnects(client: Client, seen: Arc<Seen>) {
+async fn count_reconnects(client: Client, seen: Arc<Seen>, begun: Instant) {
     let mut updates = client.connection_updates();
     while let Some(state) = updates.next().await {
         if let ConnectionState::Suspended { failures: 0, .. } = state {
-            seen.reconnects.fetch_add(1, Ordering::Relaxed);
+            let minute = usize::try_from(begun.elapsed().as_secs() / 60).unwrap_or_default();
+            let mut reconnects = seen.reconnects.lock().await;
+            let minutes = reconnects.len().max(minute + 1);
+            reconnects.resize(minutes, 0);
+            reconnects[minute] += 1;
         }
     }
 }
 
-/// Pauses of the members, one after the other.
+/// The members that pause at once.
+#[derive(Clone, Copy, Debug)]
+enum Pausing {
+    /// One that follows, then another one.
+    OneInTurn,
+    /// All: none of them serves, whatever a client does.
+    All,
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Pauses {
+    pausing: Pausing,
     every: Duration,
     length: Duration,
 }
 
-const fn pauses(every: u64, length: u64) -> Pauses {
-    Pauses { every: Duration::from_millis(every), length: Duration::from_millis(length) }
+const fn pauses(pausing: Pausing, every: u64, length: u64) -> Pauses {
+    Pauses { pausing, every: Duration::from_millis(every), length: Duration::from_millis(length) }
+}
+
+impl Pauses {
+    async fn pause(self, ensemble: &Ensemble, until: Instant) -> TestResult {
+        let mut followers = ensemble.followers().into_iter().cycle();
+        while Instant::now() < until {
+            sleep(self.every).await;
+            let members: Vec<_> = match self.pausing {
+                Pausing::OneInTurn => followers.next().into_iter().collect(),
+                Pausing::All => Member::ALL.to_vec(),
+            };
+            for member in &members {
+                ensemble.member(*member).pause()?;
+            }
+            sleep(self.length).await;
+            for member in &members {
+                ensemble.member(*member).resume()?;
+            }
+        }
+        Ok(())
+    }
 }
 
 /// A measurement: how often busy but healthy servers are left, under both policies.
@@ -126,13 +161,19 @@ async fn how_often_servers_that_pause_are_left() -> TestResult {
     let length = Duration::from_secs(seconds.unwrap_or(60));
     let ensemble = Options::new().start_ensemble()?;
     ensemble.wait_for_leader(SOON)?;
-    let some = [pauses(1_000, 100), pauses(10_000, 1_000), pauses(15_000, 2_000)];
+    let some = [
+        pauses(Pausing::OneInTurn, 1_000, 100),
+        pauses(Pausing::OneInTurn, 10_000, 1_000),
+        pauses(Pausing::OneInTurn, 15_000, 2_000),
+        pauses(Pausing::All, 10_000, 1_500),
+    ];
     let runs = core::iter::once(None).chain(some.map(Some));
     let first = Client::builder(&ensemble.connect_string()).connect().await?;
     first.create("/busy", "x", CreateMode::Persistent).await?;
     for pauses in runs {
         for policy in [SilentServers::Endure, SilentServers::Leave] {
-            let (seen, until) = (Arc::new(Seen::default()), Instant::now() + length);
+            let (seen, begun) = (Arc::new(Seen::default()), Instant::now());
+            let until = begun + length;
             let mut calling = tokio::task::JoinSet::new();
             let mut clients = Vec::new();
             for _ in 0..20 {
@@ -142,21 +183,16 @@ async fn how_often_servers_that_pause_are_left() -> TestResult {
                 for _ in 0..16 {
                     calling.spawn(call(client.clone(), Arc::clone(&seen), until));
                 }
-                tokio::spawn(count_reconnects(client.clone(), Arc::clone(&seen)));
+                tokio::spawn(count_reconnects(client.clone(), Arc::clone(&seen), begun));
                 clients.push(client);
             }
-            let mut members = ensemble.followers().into_iter().cycle();
-            while let (Some(Pauses { every, length }), true) = (pauses, Instant::now() < until) {
-                sleep(every).await;
-                let member = ensemble.member(members.next().expect("there are followers"));
-                member.pause()?;
-                sleep(length).await;
-                member.resume()?;
+            if let Some(pauses) = pauses {
+                pauses.pause(&ensemble, until).await?;
             }
             timeout(length + SOON, calling.join_all()).await?;
             eprintln!(
-                "{pauses:?} {policy:?}: {} reconnects, {} answers, {} losses",
-                seen.reconnects.load(Ordering::Relaxed),
+                "{pauses:?} {policy:?}: reconnects {:?}, {} answers, {} losses",
+                seen.reconnects.lock().await,
                 seen.answers.load(Ordering::Relaxed),
                 seen.losses.load(Ordering::Relaxed),
             );
