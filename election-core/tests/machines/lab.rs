@@ -26,7 +26,7 @@ use election_core::{
 };
 
 pub use alike::Placed;
-pub use budget::{Budget, NONE, spend};
+pub use budget::{ANY_NUMBER, Budget, NONE, spend};
 pub use client::{Actor, Client, Ghost, Late, Link, Rights, Sent, Watcher};
 pub use clients::Clients;
 pub use either::{Either, EitherNotice};
