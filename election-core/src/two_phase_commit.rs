@@ -216,8 +216,9 @@ impl TwoPhaseCommit {
         }
     }
 
-    /// Removes what it may have left, and ends then.
-    fn ending(&self, end: CommitEnd) -> Stage {
+    /// Removes what it may have left, and ends then. What it has watched matters no more.
+    fn ending(&mut self, end: CommitEnd) -> Stage {
+        self.watch = None;
         match (&self.task, self.own.asked) {
             (CommitTask::Join(site), Asked::ForItsZnode(origin)) => {
                 Stage::Leaving(Leaving::of(site, origin), end)
@@ -382,7 +383,6 @@ impl Recipe for TwoPhaseCommit {
             Stage::Owing(..) | Stage::Ended(_) | Stage::Leaving(..) => {}
             _ => {
                 self.line.ignore();
-                self.watch = None;
                 self.leave_adoption();
                 self.stage = self.ending(CommitEnd::Withdrawn);
             }

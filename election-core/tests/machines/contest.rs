@@ -206,7 +206,6 @@ impl Model for Contest {
     const OWNERS_READ: bool = false;
     const STRAYS: &'static [&'static str] =
         &["DONE", "000000000", "_c_x-lock-", "latch-", "n_1", "leader"];
-    const LATE_CHANGES_ARE_NOTHING: bool = true;
     const ENDS_FOR_GOOD: bool = true;
     const SESSIONS_ARE_GLOBAL: bool = true;
     const APPLIES_WHAT_MATTERS: bool = true;
