@@ -330,22 +330,15 @@ impl Recipe for TwoPhaseCommit {
 
     fn handle_event<'a, 'e: 'a>(&'a mut self, event: Event<'e>) -> Output<'a, CommitSiteNotice> {
         let before = self.before();
+        if self.line.lost_by(&event).is_some() {
+            self.begin_again();
+        }
         match event {
             Event::Connected { session } => {
                 if self.line.connected(session) == Joined::Other {
                     self.session_lost();
                 }
                 self.begin_again();
-            }
-            Event::Disconnected => {
-                if self.line.lost() {
-                    self.begin_again();
-                }
-            }
-            Event::Reply { ticket, result: Err(Failure::ConnectionLoss) } => {
-                if self.line.is_in_flight(ticket) && self.line.lost() {
-                    self.begin_again();
-                }
             }
             Event::SessionExpired => {
                 self.line.expired();
@@ -370,7 +363,7 @@ impl Recipe for TwoPhaseCommit {
                     _ => {}
                 }
             }
-            Event::Changed { .. } | Event::LeaseLapsed | Event::Deadline => {}
+            Event::Disconnected | Event::Changed { .. } | Event::LeaseLapsed | Event::Deadline => {}
         }
         self.output(before)
     }
