@@ -211,20 +211,11 @@ impl Recipe for Barrier {
 
     fn handle_event<'a, 'e: 'a>(&'a mut self, event: Event<'e>) -> Output<'a, BarrierEnd> {
         let before = self.end();
+        self.line.lost_by(&event);
         match event {
             Event::Connected { session } => {
                 let joined = self.line.connected(session);
                 self.connected(joined);
-            }
-            Event::Disconnected | Event::Reply { result: Err(Failure::ConnectionLoss), .. }
-                if before.is_some() => {}
-            Event::Disconnected => {
-                self.line.lost();
-            }
-            Event::Reply { ticket, result: Err(Failure::ConnectionLoss) } => {
-                if self.line.is_in_flight(ticket) {
-                    self.line.lost();
-                }
             }
             Event::SessionExpired => {
                 self.line.expired();
@@ -246,7 +237,7 @@ impl Recipe for Barrier {
                 }
             }
             Event::Deadline => self.give_up(BarrierGaveUp::TimedOut),
-            Event::LeaseLapsed | Event::Changed { .. } => {}
+            Event::Disconnected | Event::LeaseLapsed | Event::Changed { .. } => {}
         }
         self.output(before)
     }

@@ -13,8 +13,9 @@ use crate::command::{
 };
 use crate::event::{Event, Failure, Reply};
 use crate::id::Version;
+use crate::line::{Line, Lost};
 use crate::recipe::{Phase, Recipe};
-use crate::ticket::{Incarnation, Ticket};
+use crate::ticket::Ticket;
 pub use format::{CounterFormat, CounterOverflow, NotANumber};
 
 /// A read of a counter, or a change to it.
@@ -32,8 +33,7 @@ pub struct CounterChange {
     format: CounterFormat,
     op: CounterOp,
     stage: Stage,
-    link: Link,
-    steps: u32,
+    line: Line<()>,
 }
 
 /// The operation on a counter.
@@ -111,14 +111,6 @@ pub enum CounterFailure {
     UnexpectedReply,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Link {
-    Down,
-    Idle,
-    InFlight(Ticket),
-    Throttled,
-}
-
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Stage {
     Reading,
@@ -158,21 +150,10 @@ enum At {
 impl CounterChange {
     /// Makes an operation that has not been connected yet.
     pub const fn new(format: CounterFormat, op: CounterOp) -> Self {
-        Self { format, op, stage: Stage::Reading, link: Link::Down, steps: 0 }
+        Self { format, op, stage: Stage::Reading, line: Line::new() }
     }
 
-    fn replied(&mut self, result: Result<Reply<'_>, Failure>) -> Option<CounterEnd> {
-        match result {
-            Err(Failure::ConnectionLoss) => {
-                self.lose_link();
-                return None;
-            }
-            Err(Failure::Throttled) => {
-                self.link = Link::Throttled;
-                return None;
-            }
-            _ => self.link = Link::Idle,
-        }
+    fn answered(&mut self, result: Result<Reply<'_>, Failure>) -> Option<CounterEnd> {
         let stage = core::mem::replace(&mut self.stage, Stage::Reading);
         match (stage, result) {
             (Stage::Reading, Ok(Reply::Read { stat, data })) => {
@@ -257,11 +238,10 @@ impl CounterChange {
         Some(end)
     }
 
-    fn lose_link(&mut self) {
-        if let (Link::InFlight(_), Stage::Changing { earlier, .. }) = (self.link, &mut self.stage) {
+    const fn link_lost(&mut self, in_flight: Option<()>) {
+        if let (Some(()), Stage::Changing { earlier, .. }) = (in_flight, &mut self.stage) {
             *earlier = Earlier::Lost;
         }
-        self.link = Link::Down;
     }
 
     fn request(&self) -> Option<Op<'_>> {
@@ -286,13 +266,9 @@ impl CounterChange {
     }
 
     fn output(&mut self, notice: Option<CounterEnd>) -> Output<'_, CounterEnd> {
-        if self.link != Link::Idle || self.stage == Stage::Over {
-            return Output { command: None, notice };
-        }
-        let ticket = Ticket::request(Incarnation::FIRST, self.steps);
-        self.steps = self.steps.wrapping_add(1);
-        self.link = Link::InFlight(ticket);
-        Output { command: self.request().map(|op| Command { ticket, op }), notice }
+        let ticket = if self.stage == Stage::Over { None } else { self.line.ask(()) };
+        let command = ticket.zip(self.request()).map(|(ticket, op)| Command { ticket, op });
+        Output { command, notice }
     }
 }
 
@@ -300,22 +276,26 @@ impl Recipe for CounterChange {
     type Notice = CounterEnd;
 
     fn handle_event<'a, 'e: 'a>(&'a mut self, event: Event<'e>) -> Output<'a, CounterEnd> {
+        if let Some(Lost { in_flight }) = self.line.lost_by(&event) {
+            self.link_lost(in_flight);
+        }
         let notice = match event {
-            Event::Connected { .. } => {
-                self.lose_link();
-                self.link = Link::Idle;
+            Event::Connected { session } => {
+                self.line.connected(session);
                 None
             }
-            Event::Disconnected | Event::SessionExpired => {
-                self.lose_link();
+            Event::SessionExpired => {
+                self.link_lost(self.line.in_flight().map(|(_, request)| request));
+                self.line.expired();
                 None
             }
-            Event::Look if self.link == Link::Throttled => {
-                self.link = Link::Idle;
+            Event::Look => {
+                self.line.ask_again();
                 None
             }
-            Event::Reply { ticket, result } if self.link == Link::InFlight(ticket) => {
-                self.replied(result)
+            Event::Reply { ticket, result } => {
+                let request = self.line.answered(ticket, &result);
+                request.and_then(|()| self.answered(result))
             }
             _ => None,
         };
@@ -328,6 +308,8 @@ impl Recipe for CounterChange {
             Stage::Over => None,
             _ => self.end(CounterEnd::Withdrawn),
         };
+        // Its reply would tell of a second end.
+        self.line.ignore();
         Output { command: None, notice }
     }
 
@@ -343,6 +325,6 @@ impl Recipe for CounterChange {
     }
 
     fn waits_for_look(&self) -> bool {
-        self.link == Link::Throttled
+        self.line.waits_for_look()
     }
 }

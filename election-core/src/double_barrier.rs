@@ -31,9 +31,9 @@ mod told;
 
 use crate::barrier::BarrierGaveUp;
 use crate::command::{Command, Output};
-use crate::event::{Change, Event, Failure};
+use crate::event::{Change, Event};
 use crate::id::NomineeId;
-use crate::line::{Joined, Line};
+use crate::line::{Joined, Line, Lost};
 use crate::outcome::Cause;
 use crate::recipe::{Phase, Recipe};
 use crate::ticket::Ticket;
@@ -246,26 +246,13 @@ impl Recipe for DoubleBarrier {
     type Notice = DoubleBarrierNotice;
 
     fn handle_event<'a, 'e: 'a>(&'a mut self, event: Event<'e>) -> Output<'a, DoubleBarrierNotice> {
-        let in_flight = self.line.in_flight();
+        if let Some(Lost { in_flight }) = self.line.lost_by(&event) {
+            self.link_lost(in_flight);
+        }
         let notice = match event {
             Event::Connected { session } => {
-                if self.line.lost() {
-                    self.link_lost(in_flight.map(|(_, request)| request));
-                }
                 let joined = self.line.connected(session);
                 self.connected(joined)
-            }
-            Event::Disconnected => {
-                if self.line.lost() {
-                    self.link_lost(in_flight.map(|(_, request)| request));
-                }
-                None
-            }
-            Event::Reply { ticket, result: Err(Failure::ConnectionLoss) } => {
-                if self.line.is_in_flight(ticket) && self.line.lost() {
-                    self.link_lost(in_flight.map(|(_, request)| request));
-                }
-                None
             }
             Event::SessionExpired => {
                 if self.line.expired() {
@@ -284,7 +271,7 @@ impl Recipe for DoubleBarrier {
                 None
             }
             Event::Deadline => self.depart(BarrierGaveUp::TimedOut),
-            Event::LeaseLapsed => None,
+            Event::Disconnected | Event::LeaseLapsed => None,
         };
         self.output(notice)
     }

@@ -1,6 +1,6 @@
 //! One request at a time, over lost connections: the base of recipes without a queue.
 
-use crate::event::Failure;
+use crate::event::{Event, Failure};
 use crate::id::SessionId;
 use crate::ticket::{Incarnation, Ticket};
 
@@ -46,6 +46,12 @@ enum Awaits<Q> {
     UsualLook,
 }
 
+/// A link that is lost. The request that was in flight may or may not have been executed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Lost<Q> {
+    pub(crate) in_flight: Option<Q>,
+}
+
 /// The session in which a link came up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Joined {
@@ -74,14 +80,24 @@ impl<Q: Copy> Line<Q> {
         joined
     }
 
-    /// Notes the loss of the link, and returns whether it was up. A request in flight may or may
-    /// not have been executed.
-    pub(crate) fn lost(&mut self) -> bool {
-        let Link::Up { session, .. } = self.link else {
-            return false;
+    /// Returns the link that is lost with this event, if one was up. The driver tells of it by `Disconnected`, by the
+    /// reply to the request in flight, or only by the next `Connected`. An expiry is a loss that `expired` notes.
+    pub(crate) fn lost_by(&mut self, event: &Event<'_>) -> Option<Lost<Q>> {
+        let is_lost = match event {
+            Event::Connected { .. } | Event::Disconnected => true,
+            Event::Reply { ticket, result: Err(Failure::ConnectionLoss) } => {
+                self.is_in_flight(*ticket)
+            }
+            _ => false,
         };
-        self.link = Link::Down { session };
-        true
+        let in_flight = self.in_flight().map(|(_, request)| request);
+        match self.link {
+            Link::Up { session, .. } if is_lost => {
+                self.link = Link::Down { session };
+                Some(Lost { in_flight })
+            }
+            _ => None,
+        }
     }
 
     /// Notes the end of the session, and returns whether there was one.
@@ -121,7 +137,7 @@ impl<Q: Copy> Line<Q> {
     }
 
     /// Returns whether this is the ticket of the request in flight, awaited or not.
-    pub(crate) fn is_in_flight(&self, ticket: Ticket) -> bool {
+    fn is_in_flight(&self, ticket: Ticket) -> bool {
         matches!(
             self.link,
             Link::Up {
@@ -179,5 +195,59 @@ impl<Q: Copy> Line<Q> {
         self.steps.0 = self.steps.0.wrapping_add(1);
         *awaits = Awaits::Answer { ticket, request };
         Some(ticket)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SESSION: SessionId = SessionId::new(7);
+    const LOSS: Result<crate::event::Reply<'_>, Failure> = Err(Failure::ConnectionLoss);
+
+    /// Makes a line with a request in flight.
+    fn asking() -> (Line<u8>, Ticket) {
+        let mut line = Line::new();
+        assert_eq!(line.connected(SESSION), Joined::New);
+        let ticket = line.ask(1).unwrap();
+        (line, ticket)
+    }
+
+    /// A driver may tell of it in three ways; more than one of them are one loss.
+    #[test]
+    fn a_link_is_lost_once_however_the_driver_tells_of_it() {
+        let (line, ticket) = asking();
+        let ways: [fn(Ticket) -> Event<'static>; 3] = [
+            |_| Event::Disconnected,
+            |ticket| Event::Reply { ticket, result: LOSS },
+            |_| Event::Connected { session: SESSION },
+        ];
+        for way in ways {
+            let mut line = line;
+            let lost = Some(Lost { in_flight: Some(1) });
+            assert_eq!(line.lost_by(&way(ticket)), lost, "{:?}", way(ticket));
+            for again in ways {
+                assert_eq!(line.lost_by(&again(ticket)), None, "{:?}", again(ticket));
+            }
+            assert_eq!(line.session(), Some(SESSION));
+        }
+    }
+
+    #[test]
+    fn the_reply_to_another_request_is_no_loss() {
+        let (mut line, ticket) = asking();
+        assert_eq!(line.answered::<()>(ticket, &Err(Failure::NoNode)), Some(1));
+        let next = line.ask(2).unwrap();
+        assert_eq!(line.lost_by(&Event::Reply { ticket, result: LOSS }), None);
+        assert_eq!(line.in_flight(), Some((next, 2)));
+    }
+
+    /// What the recipe has gone on from says so, too; it was executed, or not, for nobody.
+    #[test]
+    fn an_ignored_request_may_tell_of_the_loss() {
+        let (mut line, ticket) = asking();
+        line.ignore();
+        let lost = line.lost_by(&Event::Reply { ticket, result: LOSS });
+        assert_eq!(lost, Some(Lost { in_flight: None }));
     }
 }

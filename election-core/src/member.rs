@@ -20,7 +20,7 @@ use crate::command::{
     Write, Znode,
 };
 use crate::event::{Change, Event, Failure, Reply};
-use crate::line::{Joined, Line};
+use crate::line::{Joined, Line, Lost};
 use crate::outcome::{Cause, Departure};
 use crate::recipe::{Phase, Recipe};
 use crate::seen::Seen;
@@ -368,12 +368,11 @@ impl<N: AsRef<str>, D: AsRef<[u8]>> Recipe for Member<N, D> {
     type Notice = MemberNotice;
 
     fn handle_event<'a, 'e: 'a>(&'a mut self, event: Event<'e>) -> Output<'a, MemberNotice> {
-        let in_flight = self.line.in_flight().map(|(_, request)| request);
+        if let Some(Lost { in_flight }) = self.line.lost_by(&event) {
+            self.link_lost(in_flight);
+        }
         let notice = match event {
             Event::Connected { session } => {
-                if self.line.lost() {
-                    self.link_lost(in_flight);
-                }
                 let before = self.line.session();
                 match self.line.connected(session) {
                     Joined::Other => {
@@ -382,18 +381,6 @@ impl<N: AsRef<str>, D: AsRef<[u8]>> Recipe for Member<N, D> {
                     }
                     Joined::New | Joined::Same => None,
                 }
-            }
-            Event::Disconnected => {
-                if self.line.lost() {
-                    self.link_lost(in_flight);
-                }
-                None
-            }
-            Event::Reply { ticket, result: Err(Failure::ConnectionLoss) } => {
-                if self.line.is_in_flight(ticket) && self.line.lost() {
-                    self.link_lost(in_flight);
-                }
-                None
             }
             Event::SessionExpired => {
                 let before = self.line.session();
@@ -413,7 +400,7 @@ impl<N: AsRef<str>, D: AsRef<[u8]>> Recipe for Member<N, D> {
                 self.look();
                 None
             }
-            Event::Deadline | Event::LeaseLapsed => None,
+            Event::Disconnected | Event::Deadline | Event::LeaseLapsed => None,
         };
         self.output(notice)
     }

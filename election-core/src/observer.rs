@@ -330,19 +330,14 @@ impl<D: for<'a> From<&'a [u8]>> Recipe for Observer<D> {
     fn handle_event<'a, 'e: 'a>(&'a mut self, event: Event<'e>) -> Output<'a, Observed<D>> {
         let is_over = matches!(self.stage, Stage::Ended(_));
         let mut notice = None;
+        if !is_over {
+            self.line.lost_by(&event);
+        }
         match event {
             _ if is_over => {}
             Event::Connected { session } => {
                 let joined = self.line.connected(session);
                 self.connected(joined);
-            }
-            Event::Disconnected => {
-                self.line.lost();
-            }
-            Event::Reply { ticket, result: Err(Failure::ConnectionLoss) } => {
-                if self.line.is_in_flight(ticket) {
-                    self.line.lost();
-                }
             }
             Event::SessionExpired => {
                 self.line.expired();
@@ -361,7 +356,7 @@ impl<D: for<'a> From<&'a [u8]>> Recipe for Observer<D> {
                     self.go(Stage::renewed);
                 }
             }
-            Event::LeaseLapsed | Event::Deadline | Event::Changed { .. } => {}
+            Event::Disconnected | Event::LeaseLapsed | Event::Deadline | Event::Changed { .. } => {}
         }
         self.output(notice)
     }

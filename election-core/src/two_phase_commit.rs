@@ -216,8 +216,9 @@ impl TwoPhaseCommit {
         }
     }
 
-    /// Removes what it may have left, and ends then.
-    fn ending(&self, end: CommitEnd) -> Stage {
+    /// Removes what it may have left, and ends then. What it has watched matters no more.
+    fn ending(&mut self, end: CommitEnd) -> Stage {
+        self.watch = None;
         match (&self.task, self.own.asked) {
             (CommitTask::Join(site), Asked::ForItsZnode(origin)) => {
                 Stage::Leaving(Leaving::of(site, origin), end)
@@ -329,22 +330,15 @@ impl Recipe for TwoPhaseCommit {
 
     fn handle_event<'a, 'e: 'a>(&'a mut self, event: Event<'e>) -> Output<'a, CommitSiteNotice> {
         let before = self.before();
+        if self.line.lost_by(&event).is_some() {
+            self.begin_again();
+        }
         match event {
             Event::Connected { session } => {
                 if self.line.connected(session) == Joined::Other {
                     self.session_lost();
                 }
                 self.begin_again();
-            }
-            Event::Disconnected => {
-                if self.line.lost() {
-                    self.begin_again();
-                }
-            }
-            Event::Reply { ticket, result: Err(Failure::ConnectionLoss) } => {
-                if self.line.is_in_flight(ticket) && self.line.lost() {
-                    self.begin_again();
-                }
             }
             Event::SessionExpired => {
                 self.line.expired();
@@ -369,7 +363,7 @@ impl Recipe for TwoPhaseCommit {
                     _ => {}
                 }
             }
-            Event::Changed { .. } | Event::LeaseLapsed | Event::Deadline => {}
+            Event::Disconnected | Event::Changed { .. } | Event::LeaseLapsed | Event::Deadline => {}
         }
         self.output(before)
     }
@@ -382,7 +376,6 @@ impl Recipe for TwoPhaseCommit {
             Stage::Owing(..) | Stage::Ended(_) | Stage::Leaving(..) => {}
             _ => {
                 self.line.ignore();
-                self.watch = None;
                 self.leave_adoption();
                 self.stage = self.ending(CommitEnd::Withdrawn);
             }

@@ -264,3 +264,18 @@ fn what_cannot_be_changed_is_told() {
     assert_eq!(end_of(CounterOp::Add(1), b"3", -1), failed(CounterFailure::VersionUnusable));
     assert_eq!(end_of(CounterOp::Get, b"3", -1), Some(CounterEnd::Value(3)));
 }
+
+/// The reply to what was on its way then is nobody's any more.
+#[test]
+fn a_change_that_was_given_up_tells_of_no_second_end() {
+    let session = SessionId::new(1);
+    let mut change = CounterChange::new(CounterFormat::Decimal, CounterOp::Get);
+    let command = change.handle_event(Event::Connected { session }).command;
+    let ticket = command.map(|sent| sent.ticket).unwrap();
+    assert_eq!(change.withdraw().notice, Some(CounterEnd::Withdrawn));
+    let result = Ok(Reply::Read { stat: Stat::new(0, 1, 0), data: b"3" });
+    let output = change.handle_event(Event::Reply { ticket, result });
+    assert!(output.command.is_none());
+    assert_eq!(output.notice, None);
+    assert_eq!(change.phase(), Phase::Over);
+}

@@ -14,7 +14,7 @@ use crate::command::{
 };
 use crate::event::{Event, Failure, Reply};
 use crate::id::NomineeId;
-use crate::line::Line;
+use crate::line::{Line, Lost};
 use crate::recipe::{Phase, Recipe};
 use crate::site_name::SiteName;
 use crate::ticket::Ticket;
@@ -236,27 +236,16 @@ impl<S: AsRef<[SiteName]>> Recipe for TwoPhaseBegin<S> {
 
     fn handle_event<'a, 'e: 'a>(&'a mut self, event: Event<'e>) -> Output<'a, BeginEnd> {
         let before = self.end();
-        let in_flight = self.line.in_flight().map(|(_, request)| request);
+        if let Some(Lost { in_flight }) = self.line.lost_by(&event) {
+            self.link_lost(in_flight);
+        }
         match event {
             Event::Connected { session } => {
-                if self.line.lost() {
-                    self.link_lost(in_flight);
-                }
                 self.line.connected(session);
             }
-            Event::Disconnected => {
-                if self.line.lost() {
-                    self.link_lost(in_flight);
-                }
-            }
             Event::SessionExpired => {
-                self.link_lost(in_flight);
+                self.link_lost(self.line.in_flight().map(|(_, request)| request));
                 self.line.expired();
-            }
-            Event::Reply { ticket, result: Err(Failure::ConnectionLoss) } => {
-                if self.line.is_in_flight(ticket) && self.line.lost() {
-                    self.link_lost(in_flight);
-                }
             }
             Event::Reply { ticket, result } => {
                 if let Some(request) = self.line.answered(ticket, &result) {
@@ -264,7 +253,7 @@ impl<S: AsRef<[SiteName]>> Recipe for TwoPhaseBegin<S> {
                 }
             }
             Event::Look => self.line.ask_again(),
-            Event::Changed { .. } | Event::LeaseLapsed | Event::Deadline => {}
+            Event::Disconnected | Event::Changed { .. } | Event::LeaseLapsed | Event::Deadline => {}
         }
         self.output(before)
     }

@@ -23,52 +23,18 @@
 //! small, and it has to see the fields of a nominee by kind; replies are borrowed, so that an action is not a value
 //! that can be kept; and the graph of calm steps is needed afterwards, to show that it has no circle.
 
-mod acts;
-mod contest;
 mod downgrades;
 mod endings;
 mod formats;
 mod handing_over;
-mod laws;
 mod locks;
 mod long;
-mod names;
-mod operators;
 mod requests;
-mod state;
-mod worlds;
 
-use crate::common::{ANY_NUMBER, Budget};
+use crate::contest::{Budget, NO_FAULTS, World};
+use crate::lab::ANY_NUMBER;
 use crate::lab::{explore, holds_against_unmerged};
-use contest::World;
 use election_core::election::{ElectionNode, OnLoss, Policy};
-
-const NO_FAULTS: Budget = Budget {
-    losses: 0,
-    expiries: 0,
-    swaps: 0,
-    withdrawals: 0,
-    lapses: 0,
-    deletions: 0,
-    writes: 0,
-    wipes: 0,
-    bars: 0,
-    lost_watches: 0,
-    looks: 0,
-    throttles: 0,
-    refusals: 0,
-    handovers: 0,
-    deadlines: 0,
-    downgrades: 0,
-    own_downgrades: 0,
-    requests: 0,
-    stragglers: 0,
-    ends: 0,
-    killed_operators: 0,
-    reopens: 0,
-    hand_overs: 0,
-    guarded: 0,
-};
 
 /// Makes a world of connected nominees, in their order, and at rest.
 fn settled(nominees: usize, budget: Budget) -> World {

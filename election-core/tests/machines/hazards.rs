@@ -9,9 +9,8 @@ mod standing;
 
 use core::time::Duration;
 
-use crate::common::server::Request;
-use crate::common::step::Step;
-use crate::common::{Budget, World};
+use crate::contest::{NO_FAULTS, World};
+use crate::lab::Step;
 use election_core::election::{ElectionNode, NodeKind, OnLoss, Policy};
 
 const STAND_AGAIN: Policy = Policy {
@@ -27,18 +26,9 @@ const END: Policy = Policy {
 
 /// Makes a world with a client that lost its connection after it had sent its create.
 fn create_in_doubt() -> World {
-    let mut world = World::new(1, Budget::default());
-    world.notices(0);
+    let mut world = World::nominees(1, NO_FAULTS).scripted();
     world.take(Step::Connect(0));
     world.take(Step::Disconnect(0));
-    assert!(world.steps().contains(&Step::DropInDoubt(0)), "the create is in doubt");
+    assert_eq!(world.clients[0].in_doubt.len(), 1, "the create is in doubt");
     world
-}
-
-fn is_read(request: &Request) -> bool {
-    matches!(request, Request::Read(_))
-}
-
-fn is_list(request: &Request) -> bool {
-    matches!(request, Request::List)
 }

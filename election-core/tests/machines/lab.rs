@@ -26,7 +26,7 @@ use election_core::{
 };
 
 pub use alike::Placed;
-pub use budget::{Budget, NONE, spend};
+pub use budget::{ANY_NUMBER, Budget, NONE, spend};
 pub use client::{Actor, Client, Ghost, Late, Link, Rights, Sent, Watcher};
 pub use clients::Clients;
 pub use either::{Either, EitherNotice};
@@ -58,8 +58,6 @@ pub trait Model: Clone + Debug + Hash {
     /// Whether a client's server is only as far as it matters: it applies what a watch or an answer waits for, and what a
     /// read is to show.
     const APPLIES_WHAT_MATTERS: bool = false;
-    /// Whether a change that a machine awaits no more leaves it as it was.
-    const LATE_CHANGES_ARE_NOTHING: bool = false;
     /// Whether a session may read its own znode that is barred, and is told of its end. It may look at it in any case.
     const OWNERS_READ: bool = true;
     /// Whether a look sets watches anew; otherwise a machine relies on those that it had.
@@ -371,8 +369,7 @@ impl<M: Model> Lab<M> {
 
     /// Takes down each watch that nothing awaits any more. A change may be on its way all the same, and must not matter.
     fn take_down_watches(&mut self, i: usize) {
-        let dropped = self.clients[i].drop_watches().into_iter();
-        for Watcher { actor, ticket, .. } in dropped.filter(|_| M::LATE_CHANGES_ARE_NOTHING) {
+        for Watcher { actor, ticket, .. } in self.clients[i].drop_watches() {
             let Some(machine) = self.clients[i].machines.get(&actor) else { continue };
             for change in [Fired::Deleted, Fired::Data, Fired::Children, Fired::Lost] {
                 let mut late = machine.clone();

@@ -16,7 +16,7 @@
 
 mod barriers;
 mod commits;
-mod common;
+mod contest;
 mod explore;
 mod hazards;
 mod lab;

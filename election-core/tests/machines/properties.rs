@@ -3,9 +3,10 @@
 
 mod bench;
 
-use crate::common::client::Client;
-use crate::common::machine::News;
-use crate::common::{Budget, World};
+use crate::contest::laws::is_awaited;
+use crate::contest::machine::News;
+use crate::contest::script::Record;
+use crate::contest::{Budget, Contender, NO_FAULTS, World};
 use bench::{Bench, any_input};
 use election_core::election::{ElectionNode, NodeKind, OnLoss, Policy};
 use election_core::lock::{LockOptions, WhenBusy};
@@ -28,16 +29,12 @@ const BUDGET: Budget = Budget {
     throttles: 2,
     refusals: 1,
     handovers: 1,
-    deadlines: 0,
-    downgrades: 0,
-    own_downgrades: 0,
-    requests: 0,
     stragglers: 2,
     ends: 2,
     killed_operators: 1,
     reopens: 1,
     hand_overs: 1,
-    guarded: 0,
+    ..NO_FAULTS
 };
 
 const WRITE: LockOptions = LockOptions::write();
@@ -57,7 +54,6 @@ const LOCK_BUDGET: Budget = Budget {
     killed_operators: 0,
     reopens: 0,
     hand_overs: 0,
-    guarded: 0,
     ..BUDGET
 };
 
@@ -93,15 +89,18 @@ proptest! {
     ) {
         let mut world = match start {
             Start::Fresh(next) => World::with_policy(3, BUDGET, policy).counting_from(next),
-            Start::Settled => World::settled(3, policy).facing(BUDGET),
-        };
+            Start::Settled => World::with_policy(3, NO_FAULTS, policy).settled().facing(BUDGET),
+        }
+        .lagging(100);
+        world.model.record = Some(Record::default());
         comes_to_rest(&mut world, &picks)?;
-        for client in &world.clients {
+        for client in world.clients.iter() {
             let lost = u32::from(BUDGET.losses - world.budget.losses);
-            let wipes = u32::from(BUDGET.wipes - world.budget.wipes);
+            let wipes = u32::from(BUDGET.wipes - world.model.budget.wipes);
             let throttled = u32::from(BUDGET.throttles - world.budget.throttles);
-            let allowed = client.nominee.incarnation().get() + 1 + lost + 4 * wipes + throttled;
-            prop_assert!(u32::from(client.creates) <= allowed, "{} creates", client.creates);
+            let allowed = client.machine().incarnation().get() + 1 + lost + 4 * wipes + throttled;
+            let creates = world.creates(usize::from(client.index));
+            prop_assert!(creates <= usize::try_from(allowed).expect("few"), "{creates} creates");
         }
     }
 
@@ -111,9 +110,9 @@ proptest! {
         picks in prop::collection::vec(any::<Index>(), 0..300),
         options in prop::collection::vec(select(vec![WRITE, WRITE, READ, TRY]), 1..4),
     ) {
-        let mut world = World::locks(&options, LOCK_BUDGET);
+        let mut world = World::locks(&options, LOCK_BUDGET).lagging(100);
         comes_to_rest(&mut world, &picks)?;
-        prop_assert_eq!(world.check_rest(), Ok(()));
+        prop_assert_eq!(world.check_contest_at_rest(), Ok(()));
     }
 
     /// Whatever comes in whatever order: no panic, at most one create outstanding, leadership only
@@ -138,9 +137,10 @@ fn comes_to_rest(world: &mut World, picks: &[Index]) -> Result<(), TestCaseError
         if steps.is_empty() {
             break;
         }
-        world.take(*pick.get(&steps));
+        let (step, _) = *pick.get(&steps);
+        world.take(step);
         prop_assert_eq!(world.check(), Ok(()));
-        for client in &world.clients {
+        for client in world.clients.iter() {
             a_lost_connection_is_the_same_however_it_is_told(client)?;
         }
     }
@@ -151,16 +151,19 @@ fn comes_to_rest(world: &mut World, picks: &[Index]) -> Result<(), TestCaseError
 
 /// Checks that `Disconnected`, the loss of the reply, and both in either order lead to the same
 /// state.
-fn a_lost_connection_is_the_same_however_it_is_told(client: &Client) -> Result<(), TestCaseError> {
+fn a_lost_connection_is_the_same_however_it_is_told(
+    client: &Contender,
+) -> Result<(), TestCaseError> {
     if !client.is_up() {
         return Ok(());
     }
-    let Some(ticket) = client.unanswered().find(|ticket| client.is_awaited(*ticket)) else {
-        return Ok(());
-    };
+    let sent = client.requests.iter().filter(|sent| is_awaited(client, &sent.request));
+    let due = client.due.iter().map(|due| due.ticket);
+    let mut unanswered = due.chain(sent.map(|sent| sent.ticket));
+    let Some(ticket) = unanswered.find(|ticket| !ticket.is_cleanup()) else { return Ok(()) };
     let loss = || Event::Reply { ticket, result: Err(Failure::ConnectionLoss) };
     let after = |events: Vec<Event<'_>>| {
-        let mut nominee = client.nominee.clone();
+        let mut nominee = client.machine().clone();
         let notices: Vec<News> =
             events.into_iter().filter_map(|event| nominee.handle_event(event).notice).collect();
         (nominee, notices)

@@ -2,10 +2,9 @@
 
 use election_core::lock::LockOptions;
 
-use crate::common::{ANY_NUMBER, Budget};
-use crate::explore::NO_FAULTS;
-use crate::explore::contest::World;
+use crate::contest::{Budget, NO_FAULTS, World};
 use crate::explore::merging_loses_nothing_of;
+use crate::lab::ANY_NUMBER;
 use crate::lab::explore;
 
 const WRITE: LockOptions = LockOptions::write();

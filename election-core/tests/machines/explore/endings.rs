@@ -2,9 +2,8 @@
 
 use election_core::election::{ElectionNode, OnLoss, Policy};
 
-use super::{NO_FAULTS, settled};
-use crate::common::Budget;
-use crate::explore::contest::World;
+use super::settled;
+use crate::contest::{Budget, NO_FAULTS, World};
 use crate::explore::merging_loses_nothing_of;
 use crate::lab::explore;
 

@@ -4,12 +4,11 @@ use election_core::SessionId;
 use election_core::format::Format;
 use election_core::lock::{LockOptions, WhenBusy};
 
-use crate::common::server::{Kind, Name, UNTOLD};
-use crate::common::{ANY_NUMBER, Budget};
-use crate::explore::NO_FAULTS;
-use crate::explore::contest::World;
+use crate::contest::candidates::{Candidate, Kind, UNTOLD};
+use crate::contest::worlds::FOREIGN;
+use crate::contest::{Budget, NO_FAULTS, World};
 use crate::explore::merging_loses_nothing_of;
-use crate::explore::worlds::FOREIGN;
+use crate::lab::ANY_NUMBER;
 use crate::lab::explore;
 
 const PLAIN: Format = Format::leader_election_support();
@@ -26,7 +25,7 @@ const fn lock_in(format: Format) -> LockOptions {
 /// Puts a sequential child of another format into the world.
 fn beside(kind: Kind, owner: Option<SessionId>, world: World) -> World {
     let client = if kind == Kind::Plain { UNTOLD } else { 9 };
-    world.beside(Name { sequence: 0, client, attempt: 0, kind }, owner)
+    world.beside(Candidate { sequence: 0, client, attempt: 0, kind }, owner)
 }
 
 #[test]

@@ -1,9 +1,8 @@
 //! Leaders that hand the leadership over to a candidate: those between stand behind it, and it leads next; whatever
 //! becomes of any of them, the order holds.
 
-use super::{NO_FAULTS, settled};
-use crate::common::Budget;
-use crate::explore::contest::World;
+use super::settled;
+use crate::contest::{Budget, NO_FAULTS, World};
 use crate::explore::merging_loses_nothing_of;
 use crate::lab::explore;
 

@@ -2,12 +2,11 @@
 
 use election_core::lock::{LockOptions, WhenBusy};
 
-use crate::common::server::{Kind, Name};
-use crate::common::{ANY_NUMBER, Budget};
-use crate::explore::NO_FAULTS;
-use crate::explore::contest::World;
+use crate::contest::candidates::{Candidate, Kind};
+use crate::contest::worlds::FOREIGN;
+use crate::contest::{Budget, NO_FAULTS, World};
 use crate::explore::merging_loses_nothing_of;
-use crate::explore::worlds::FOREIGN;
+use crate::lab::ANY_NUMBER;
 use crate::lab::explore;
 
 const LOCK: LockOptions = LockOptions::exclusive();
@@ -25,7 +24,7 @@ fn settled(locks: &[LockOptions], budget: Budget) -> World {
 
 /// Makes a world in which a writer that is no client of it has the lock.
 fn behind_a_foreign_writer(locks: &[LockOptions], budget: Budget) -> World {
-    let name = Name { sequence: 0, client: 9, attempt: 0, kind: Kind::Write };
+    let name = Candidate { sequence: 0, client: 9, attempt: 0, kind: Kind::Write };
     World::locks(locks, budget).beside(name, Some(FOREIGN))
 }
 

@@ -2,9 +2,9 @@
 
 use election_core::election::{ElectionNode, OnLoss, Policy};
 
-use super::{NO_FAULTS, settled};
-use crate::common::{ANY_NUMBER, Budget};
-use crate::explore::contest::World;
+use super::settled;
+use crate::contest::{Budget, NO_FAULTS, World};
+use crate::lab::ANY_NUMBER;
 use crate::lab::explore;
 
 /// The faults that need neither an operator nor a bound.

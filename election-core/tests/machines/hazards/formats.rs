@@ -5,33 +5,28 @@
 use election_core::election::{Notice, Obstacle, Role};
 use election_core::format::Format;
 use election_core::lock::LockOptions;
-use election_core::{SessionId, Token};
 
 use super::STAND_AGAIN;
-use crate::common::client::FOREIGN;
-use crate::common::server::{Access, Data, Kind, Name, PERSISTENT, Request, UNTOLD, Znode};
-use crate::common::step::Step;
-use crate::common::{Budget, World};
+use crate::contest::acts::Act;
+use crate::contest::candidates::{Candidate, Kind, UNTOLD};
+use crate::contest::names::Name;
+use crate::contest::script::Asked;
+use crate::contest::worlds::FOREIGN;
+use crate::contest::{NO_FAULTS, World};
+use crate::lab::Step;
 
 const PLAIN: Format = Format::leader_election_support();
 
-fn plain(sequence: i32) -> Name {
-    Name { sequence, client: UNTOLD, attempt: 0, kind: Kind::Plain }
-}
-
-fn znode(sequence: i32, owner: SessionId) -> Znode {
-    let (name, token) = (plain(sequence), Token::new(50 + i64::from(sequence)));
-    Znode { name, owner, token, version: 0, access: Access::Open, data: Data::Own }
+const fn plain(sequence: i32) -> Name {
+    Name::Candidate(Candidate { sequence, client: UNTOLD, attempt: 0, kind: Kind::Plain })
 }
 
 /// Makes a world with a nominee in `n_` behind three candidates of others, with a create in doubt.
 fn in_doubt_behind_three() -> World {
-    let mut world = World::in_format(1, PLAIN, Budget::default());
+    let mut world = World::in_format(1, PLAIN, NO_FAULTS).scripted();
     for sequence in [0, 4, 5] {
-        world = world.with_znode(znode(sequence, FOREIGN));
+        world = world.with(plain(sequence), Some(FOREIGN), 50 + i64::from(sequence));
     }
-    world.server.next = 6;
-    world.clients[0].log = Some(Vec::new());
     world.take(Step::Connect(0));
     world.take(Step::Disconnect(0));
     world
@@ -41,93 +36,89 @@ fn in_doubt_behind_three() -> World {
 #[test]
 fn a_create_without_an_id_was_done_although_its_reply_was_lost() {
     let mut world = in_doubt_behind_three();
-    world.take(Step::ApplyInDoubt(0, 0));
+    world.take(Step::ApplyInDoubt(0));
     world.take(Step::Connect(0));
     let requests = world.requests_until_rest(0);
-    let expected = [Request::Barrier, Request::List, Request::LookAt(plain(6)), Request::List];
+    let expected = [Asked::Barrier, Asked::List, Asked::LookAt(plain(6)), Asked::List];
     assert_eq!(requests[..4], expected);
-    assert_eq!(world.candidate(0), plain(6));
-    assert_eq!(world.clients[0].creates, 1);
+    assert_eq!(world.own(0), plain(6));
+    assert_eq!(world.creates(0), 1);
 }
 
 /// That no candidate is the session's shows that it was not done: all are looked at.
 #[test]
 fn a_create_without_an_id_was_not_done() {
     let mut world = in_doubt_behind_three();
-    world.take(Step::DropInDoubt(0));
+    world.drop_in_doubt(0);
     world.take(Step::Connect(0));
     let requests = world.requests_until_rest(0);
     let looked_at: Vec<_> = requests
         .iter()
         .filter_map(|request| match request {
-            Request::LookAt(name) => Some(name.sequence),
+            Asked::LookAt(name) => Some(name.candidate()?.sequence),
             _ => None,
         })
         .collect();
     assert_eq!(looked_at, [5, 4, 0]);
-    assert!(requests.contains(&Request::Create(0)));
-    assert_eq!(world.candidate(0), plain(6));
-    assert_eq!(world.server.tip.znodes.len(), 4);
+    assert!(requests.contains(&Asked::Create(0)));
+    assert_eq!(world.own(0), plain(6));
+    assert_eq!(world.standing(), 4);
 }
 
 /// Others came after it, and one of them went while it was looked at.
 #[test]
 fn a_create_without_an_id_is_found_among_later_ones() {
     let mut world = in_doubt_behind_three();
-    world.take(Step::ApplyInDoubt(0, 0));
+    world.take(Step::ApplyInDoubt(0));
     for sequence in [7, 8] {
-        world = world.with_znode(znode(sequence + 50, FOREIGN));
-        world.server.next = 60;
+        world = world.with(plain(sequence + 50), Some(FOREIGN), 110 + i64::from(sequence));
     }
     world.take(Step::Connect(0));
-    world.run_until(0, |request| *request == Request::LookAt(plain(58)));
-    world.take(Step::ForeignLeaves(plain(58)));
+    world.run_until(0, |asked| asked == Asked::LookAt(plain(58)));
+    world.take(Step::Act(Act::ForeignLeaves(plain(58))));
     world.requests_until_rest(0);
-    assert_eq!(world.candidate(0), plain(6));
+    assert_eq!(world.own(0), plain(6));
 }
 
 /// The znode that it had before is no younger than the one that it looks for, and so are all znodes that were there
 /// before that.
 #[test]
 fn a_search_without_an_id_ends_at_the_znode_that_was_there_before() {
-    let mut world = World::in_format(1, PLAIN, Budget::default());
-    world = world.with_znode(znode(0, FOREIGN));
-    world.server.next = 1;
+    let mut world = World::in_format(1, PLAIN, NO_FAULTS).scripted();
+    world = world.with(plain(0), Some(FOREIGN), 50);
     world.take(Step::Connect(0));
     world.requests_until_rest(0);
-    world.budget.deletions = 1;
-    let own = world.candidate(0);
-    world = world.with_znode(znode(9, FOREIGN));
-    world.budget.looks = 1;
+    let own = world.own(0);
+    world = world.with(plain(9), Some(FOREIGN), 59);
     world.take(Step::Look(0));
     world.requests_until_rest(0);
     world.take(Step::OperatorDeletes(own));
-    world.take(Step::Hear(0));
+    world.take(Step::Apply(0));
     world.take(Step::Disconnect(0));
-    world.take(Step::DropInDoubt(0));
+    world.drop_in_doubt(0);
     world.take(Step::Connect(0));
-    world.run_until(0, |request| matches!(request, Request::LookAt(_)));
+    world.run_until(0, |asked| matches!(asked, Asked::LookAt(_)));
     let requests = world.requests_until_rest(0);
-    assert!(!requests.contains(&Request::LookAt(plain(0))), "{requests:?}");
+    assert!(!requests.contains(&Asked::LookAt(plain(0))), "{requests:?}");
 }
 
 /// A znode that another process has left in the session would stand for as long as that lives.
 #[test]
 fn a_znode_of_the_session_that_is_not_the_candidate_is_deleted() {
-    let session = World::new(1, Budget::default()).clients[0].session;
+    let session = World::nominees(1, NO_FAULTS).scripted().clients[0].session;
     for options in [
         LockOptions { format: PLAIN, ..LockOptions::exclusive() },
         LockOptions { format: Format::zookeeper_write_lock(), ..LockOptions::exclusive() },
     ] {
-        let mut world = World::locks(&[options], Budget::default());
+        let mut world = World::locks(&[options], NO_FAULTS).scripted();
         let kind = world.clients[0].kind();
         let client = if kind == Kind::Plain { UNTOLD } else { 0 };
-        let name = Name { client, kind, ..plain(0) };
-        world = world.with_znode(Znode { name, ..znode(0, session) });
-        world.server.next = 1;
+        let name = Name::Candidate(Candidate { sequence: 0, client, attempt: 0, kind });
+        world = world.with(name, Some(session), 50);
         world.take(Step::Connect(0));
         let requests = world.requests_until_rest(0);
-        let deleted = |request: &Request| matches!(request, Request::Delete(found, Some(_)) if *found == name);
+        let deleted =
+            |asked: &Asked| matches!(asked, Asked::Delete(found, Some(_)) if *found == name);
         assert!(requests.iter().any(deleted), "{requests:?}");
         assert!(matches!(world.role(0), Role::Leading { .. }));
     }
@@ -137,18 +128,17 @@ fn a_znode_of_the_session_that_is_not_the_candidate_is_deleted() {
 #[test]
 fn a_cleanup_without_an_id_deletes_what_the_session_owns() {
     let mut world = in_doubt_behind_three();
-    world.may_fail = true;
-    world.budget.refusals = 1;
-    world.take(Step::ApplyInDoubt(0, 0));
+    world.model.kinds.may_fail = true;
+    world.take(Step::ApplyInDoubt(0));
     world.take(Step::Connect(0));
-    world.run_until(0, |request| *request == Request::List);
+    world.run_until(0, |asked| asked == Asked::List);
     world.take(Step::Refuse(0));
-    assert_eq!(world.server.tip.znodes.len(), 4);
+    assert_eq!(world.standing(), 4);
     world.take(Step::Look(0));
     let requests = world.requests_until_rest(0);
-    assert!(requests.contains(&Request::Delete(plain(6), None)), "{requests:?}");
-    assert_eq!(world.server.tip.znodes.len(), 3);
-    assert!(world.clients[0].is_idle_for_good());
+    assert!(requests.contains(&Asked::Delete(plain(6), None)), "{requests:?}");
+    assert_eq!(world.standing(), 3);
+    assert!(world.clients[0].is_done());
 }
 
 /// Its connection hears nothing, and what it sends arrives: another's candidate has its name by now.
@@ -156,64 +146,52 @@ fn a_cleanup_without_an_id_deletes_what_the_session_owns() {
 fn who_leaves_without_an_id_deletes_no_other_candidate() {
     for options in [None, Some(LockOptions { format: PLAIN, ..LockOptions::exclusive() })] {
         let mut world = match options {
-            None => World::in_format(2, PLAIN, Budget::default()),
-            Some(options) => World::locks(&[options, options], Budget::default()),
+            None => World::in_format(2, PLAIN, NO_FAULTS).scripted(),
+            Some(options) => World::locks(&[options, options], NO_FAULTS).scripted(),
         };
         world.take(Step::Connect(0));
         world.requests_until_rest(0);
-        world.budget.wipes = 1;
-        world.take(Step::OperatorWipes);
+        world.take(Step::Act(Act::Wipe));
         world.take(Step::Connect(1));
         world.requests_until_rest(1);
-        assert_eq!(world.candidate(0), world.candidate(1), "the name recurs");
+        assert_eq!(world.own(0), world.own(1), "the name recurs");
         assert!(matches!(world.role(1), Role::Leading { .. }));
 
-        world.take(Step::Withdraw(0));
+        world.take(Step::Withdraw(0, 0));
         world.settle();
-        assert_eq!(world.server.tip.znodes.len(), 1);
+        assert_eq!(world.standing(), 1);
         assert!(matches!(world.role(1), Role::Leading { .. }), "{:?}", world.role(1));
-        assert!(world.clients[0].is_idle_for_good());
+        assert!(world.clients[0].is_done());
     }
 }
 
 /// Its data was written between the look and the deletion: it is looked at again.
 #[test]
 fn who_leaves_without_an_id_looks_again_after_a_write() {
-    let mut world = World::in_format(1, PLAIN, Budget::default());
+    let mut world = World::in_format(1, PLAIN, NO_FAULTS).scripted();
     world.take(Step::Connect(0));
     world.requests_until_rest(0);
-    let own = world.candidate(0);
-    world.take(Step::Withdraw(0));
-    world.run_until(0, |request| matches!(request, Request::Delete(..)));
-    world.budget.writes = 1;
+    let own = world.own(0);
+    world.take(Step::Withdraw(0, 0));
+    world.run_until(0, |asked| matches!(asked, Asked::Delete(..)));
     world.take(Step::OperatorWrites(own));
     let requests = world.requests_until_rest(0);
-    let again = [Request::Barrier, Request::LookAt(own)];
+    let again = [Asked::Barrier, Asked::LookAt(own)];
     assert_eq!(requests[1..3], again, "{requests:?}");
-    assert!(world.server.tip.znodes.is_empty());
+    assert_eq!(world.standing(), 0);
 }
 
 /// A participant of another library's format, which would lead beside them.
 #[test]
 fn a_participant_of_another_format_is_first() {
-    let name = Name { sequence: 0, client: UNTOLD, attempt: 0, kind: Kind::Plain };
-    let znode = Znode {
-        name,
-        owner: FOREIGN,
-        token: Token::new(50),
-        version: 0,
-        access: Access::Open,
-        data: Data::Own,
-    };
-    let mut world = World::new(2, Budget::default()).with_znode(znode);
-    world.server.next = 1;
+    let name = plain(0);
+    let mut world = World::nominees(2, NO_FAULTS).scripted().with(name, Some(FOREIGN), 50);
     for client in 0..2 {
-        world.clients[client].log = Some(Vec::new());
         world.take(Step::Connect(client));
         world.requests_until_rest(client);
     }
     assert_eq!(world.notices(0), [Notice::ForeignChild, Notice::Obstructed(Obstacle::Foreign)]);
-    assert_eq!(world.clients[0].nominee.foreign_child(), Some("n_0000000000"));
+    assert_eq!(world.clients[0].machine().foreign_child(), Some("n_0000000000"));
     assert_eq!(world.notices(1), [Notice::ForeignChild, Notice::Following]);
     assert!(world.has_news(0) || world.role(0) == Role::Standing);
 
@@ -221,32 +199,23 @@ fn a_participant_of_another_format_is_first() {
     world.requests_until_rest(0);
     assert_eq!(world.notices(0), [Notice::Obstructed(Obstacle::Foreign)], "told at each look");
 
-    world.take(Step::ForeignLeaves(name));
-    world.take(Step::Hear(0));
-    assert_eq!(world.requests_until_rest(0), [Request::List]);
+    world.take(Step::Act(Act::ForeignLeaves(name)));
+    world.take(Step::Apply(0));
+    assert_eq!(world.requests_until_rest(0), [Asked::List]);
     assert!(matches!(world.role(0), Role::Leading { .. }));
-    assert_eq!(world.clients[0].nominee.foreign_child(), None);
+    assert_eq!(world.clients[0].machine().foreign_child(), None);
 }
 
 /// The heir lists once more before it leads.
 #[test]
 fn a_participant_of_another_format_comes_beside_a_leader() {
-    let mut world = World::settled(2, STAND_AGAIN);
-    let name = Name { sequence: 7, client: UNTOLD, attempt: 0, kind: Kind::Plain };
-    let znode = Znode {
-        name,
-        owner: FOREIGN,
-        token: Token::new(500),
-        version: 0,
-        access: Access::Open,
-        data: Data::Own,
-    };
-    world = world.with_znode(znode);
-    world.budget.looks = 1;
+    let mut world = World::at_rest(2, STAND_AGAIN);
+    let name = plain(7);
+    world = world.with(name, Some(FOREIGN), 500);
     world.take(Step::Look(1));
     world.requests_until_rest(1);
     world.notices(1);
-    world.take(Step::Withdraw(0));
+    world.take(Step::Withdraw(0, 0));
     world.requests_until_rest(0);
     world.requests_until_rest(1);
     assert_eq!(world.role(1), Role::Standing);
@@ -255,21 +224,11 @@ fn a_participant_of_another_format_comes_beside_a_leader() {
 
 #[test]
 fn a_persistent_child_of_another_format_is_in_the_way_of_none() {
-    let name = Name { sequence: 0, client: UNTOLD, attempt: 0, kind: Kind::Plain };
-    let znode = Znode {
-        name,
-        owner: PERSISTENT,
-        token: Token::new(50),
-        version: 0,
-        access: Access::Open,
-        data: Data::Own,
-    };
-    let mut world = World::new(1, Budget::default()).with_znode(znode);
-    world.server.next = 1;
-    world.clients[0].log = Some(Vec::new());
+    let name = plain(0);
+    let mut world = World::nominees(1, NO_FAULTS).scripted().with(name, None, 50);
     world.take(Step::Connect(0));
     let requests = world.requests_until_rest(0);
-    assert_eq!(requests[1..4], [Request::List, Request::Exists(name), Request::List]);
+    assert_eq!(requests[1..4], [Asked::List, Asked::Exists(name), Asked::List]);
     let token = world.token(0);
     assert_eq!(world.notices(0), [Notice::ForeignChild, Notice::Elected(token)]);
 }

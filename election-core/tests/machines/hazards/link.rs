@@ -1,18 +1,19 @@
 //! The link, the session and the lease.
 
 use election_core::election::{Cause, End, Notice, Role};
-use election_core::{Change, Event, SessionId, Token};
+use election_core::{Change, Event, Token};
 
 use super::{END, STAND_AGAIN};
-use crate::common::World;
-use crate::common::server::{Access, Data, Request, Znode};
-use crate::common::step::Step;
+use crate::contest::World;
+use crate::contest::script::Asked;
+use crate::contest::worlds::FOREIGN;
+use crate::lab::Step;
 
 /// The same leadership goes on, without a listing; a server's restart is no reason to step down
 /// (CURATOR-246).
 #[test]
 fn connection_lost_while_leading_and_back_in_the_same_session() {
-    let mut world = World::settled(2, STAND_AGAIN);
+    let mut world = World::at_rest(2, STAND_AGAIN);
     let token = world.token(0);
     world.notices(0);
     world.take(Step::Disconnect(0));
@@ -20,24 +21,24 @@ fn connection_lost_while_leading_and_back_in_the_same_session() {
     assert_eq!(world.role(0), Role::Suspended { token });
     world.take(Step::Connect(0));
     assert_eq!(world.role(0), Role::Suspended { token }, "not before the znode is verified");
-    assert_eq!(world.requests_until_rest(0), [Request::Read(world.candidate(0))]);
+    assert_eq!(world.requests_until_rest(0), [Asked::Read(world.own(0))]);
     assert_eq!(world.notices(0), [Notice::Resumed(token)]);
 }
 
 /// The leadership ends by the clock, without waiting for any server.
 #[test]
 fn connection_lost_while_leading_and_the_lease_deadline_passes() {
-    let mut world = World::settled(2, STAND_AGAIN);
+    let mut world = World::at_rest(2, STAND_AGAIN);
     let token = world.token(0);
-    let old = world.candidate(0);
+    let old = world.own(0);
     world.take(Step::Disconnect(0));
     world.notices(0);
-    world.take(Step::LeaseLapse(0));
+    world.take(Step::Lapse(0, 0));
     assert_eq!(world.notices(0), [Notice::Lost(Cause::LeaseLapsed)]);
     assert_eq!(world.role(0), Role::Connecting);
     world.take(Step::Connect(0));
     let requests = world.requests_until_rest(0);
-    assert_eq!(requests[..2], [Request::Delete(old, None), Request::Create(1)]);
+    assert_eq!(requests[..2], [Asked::Delete(old, None), Asked::Create(1)]);
     world.settle();
     assert!(world.token(1) > token);
     assert!(matches!(world.role(0), Role::Following { .. }));
@@ -45,44 +46,44 @@ fn connection_lost_while_leading_and_the_lease_deadline_passes() {
 
 #[test]
 fn lease_deadline_passes_and_the_policy_is_to_end() {
-    let mut world = World::settled(1, END);
+    let mut world = World::at_rest(1, END);
     world.notices(0);
-    world.take(Step::LeaseLapse(0));
+    world.take(Step::Lapse(0, 0));
     assert_eq!(world.notices(0), [Notice::Lost(Cause::LeaseLapsed)]);
     world.settle();
     assert_eq!(world.notices(0), [Notice::Ended(End::Lost(Cause::LeaseLapsed))]);
-    assert_eq!(world.server.tip.znodes, []);
+    assert_eq!(world.standing(), 0);
 }
 
 /// Leader and follower hear of the expiry once, before they stand again in the next session
 /// (CURATOR-444).
 #[test]
 fn session_is_expired() {
-    let mut world = World::settled(2, STAND_AGAIN);
+    let mut world = World::at_rest(2, STAND_AGAIN);
     for client in 0..2 {
         world.notices(client);
         world.take(Step::Disconnect(client));
         world.take(Step::Expire(client));
     }
-    world.take(Step::LearnOfExpiry(0));
+    world.take(Step::LearnExpiry(0));
     world.take(Step::Connect(0));
     assert_eq!(world.notices(0), [Notice::Suspended, Notice::Lost(Cause::SessionExpired)]);
-    world.take(Step::LearnOfExpiry(1));
+    world.take(Step::LearnExpiry(1));
     world.take(Step::Connect(1));
     assert_eq!(world.notices(1), [Notice::CandidateLost(Cause::SessionExpired)]);
     world.settle();
     world.check().expect("every rule holds");
-    assert_eq!(world.clients[0].creates, 2);
+    assert_eq!(world.creates(0), 2);
 }
 
 #[test]
 fn session_is_expired_and_the_policy_is_to_end() {
-    let mut world = World::settled(2, END);
+    let mut world = World::at_rest(2, END);
     for client in 0..2 {
         world.notices(client);
         world.take(Step::Disconnect(client));
         world.take(Step::Expire(client));
-        world.take(Step::LearnOfExpiry(client));
+        world.take(Step::LearnExpiry(client));
         world.take(Step::Connect(client));
         let end = Notice::Ended(End::Lost(Cause::SessionExpired));
         assert_eq!(world.notices(client).last(), Some(&end));
@@ -95,15 +96,15 @@ fn session_is_expired_and_the_policy_is_to_end() {
 #[test]
 fn deletion_and_expiry_in_either_order_are_one_loss() {
     let leader = || {
-        let mut world = World::settled(1, STAND_AGAIN);
+        let mut world = World::at_rest(1, STAND_AGAIN);
         world.notices(0);
-        world.take(Step::OperatorDeletes(world.candidate(0)));
+        world.take(Step::OperatorDeletes(world.own(0)));
         world
     };
     let expire = |world: &mut World| {
         world.take(Step::Disconnect(0));
         world.take(Step::Expire(0));
-        world.take(Step::LearnOfExpiry(0));
+        world.take(Step::LearnExpiry(0));
         world.take(Step::Connect(0));
     };
     let losses = |world: &mut World| {
@@ -114,7 +115,7 @@ fn deletion_and_expiry_in_either_order_are_one_loss() {
     };
 
     let mut world = leader();
-    world.take(Step::Hear(0));
+    world.take(Step::Apply(0));
     expire(&mut world);
     assert_eq!(losses(&mut world), [Notice::Lost(Cause::Evicted)]);
 
@@ -127,28 +128,28 @@ fn deletion_and_expiry_in_either_order_are_one_loss() {
 /// old session's znode still stands, and belongs to no nominee.
 #[test]
 fn another_session_is_handed_out() {
-    let mut world = World::settled(1, STAND_AGAIN);
+    let mut world = World::at_rest(1, STAND_AGAIN);
     let token = world.token(0);
     world.take(Step::Disconnect(0));
     world.notices(0);
-    world.take(Step::ConnectToNewSession(0));
+    world.take(Step::Swap(0));
     assert_eq!(world.notices(0), [Notice::Lost(Cause::SessionExpired)]);
     world.settle();
     assert!(world.token(0) > token);
-    assert_eq!(world.server.tip.znodes.len(), 1);
+    assert_eq!(world.standing(), 1);
 }
 
 /// The driver's clock is looked at before its sockets: the lapse is fed first, whatever waits
 /// behind it.
 #[test]
 fn process_was_paused() {
-    let mut world = World::settled(2, STAND_AGAIN);
-    let ticket = world.clients[0].watchers[0].ticket;
-    world.take(Step::OperatorWrites(world.candidate(0)));
+    let mut world = World::at_rest(2, STAND_AGAIN);
+    let ticket = world.clients[0].watches[0].ticket;
+    world.take(Step::OperatorWrites(world.own(0)));
     world.notices(0);
-    world.take(Step::LeaseLapse(0));
+    world.take(Step::Lapse(0, 0));
     assert_eq!(world.notices(0), [Notice::Lost(Cause::LeaseLapsed)]);
-    world.clients[0].feed(Event::Changed { ticket, change: Change::Data }).expect("no rule broken");
+    world.feed(0, 0, Event::Changed { ticket, change: Change::Data });
     assert_eq!(world.notices(0), [], "what waited does not bring it back");
     world.settle();
     assert!(matches!(world.role(1), Role::Leading { .. }));
@@ -157,7 +158,7 @@ fn process_was_paused() {
 /// Everything is determined anew, and nothing is believed before.
 #[test]
 fn whole_ensemble_restarts() {
-    let mut world = World::settled(3, STAND_AGAIN);
+    let mut world = World::at_rest(3, STAND_AGAIN);
     let token = world.token(0);
     for client in 0..3 {
         world.take(Step::Disconnect(client));
@@ -169,16 +170,16 @@ fn whole_ensemble_restarts() {
     world.settle();
     world.check().expect("every rule holds");
     assert_eq!(world.token(0), token);
-    assert!(world.clients.iter().all(|client| client.creates == 1));
+    assert!((0..3).all(|client| world.creates(client) == 1));
 }
 
 /// The event is missed, and the follower finds out after the reconnect (kazoo #116: none of four
 /// contenders was promoted).
 #[test]
 fn predecessor_is_deleted_while_disconnected() {
-    let mut world = World::settled(2, STAND_AGAIN);
+    let mut world = World::at_rest(2, STAND_AGAIN);
     world.take(Step::Disconnect(1));
-    world.take(Step::Withdraw(0));
+    world.take(Step::Withdraw(0, 0));
     world.settle();
     world.take(Step::Connect(1));
     world.settle();
@@ -189,14 +190,11 @@ fn predecessor_is_deleted_while_disconnected() {
 /// #11777).
 #[test]
 fn own_znode_is_replaced_by_one_of_another_session() {
-    let mut world = World::settled(1, STAND_AGAIN);
-    let name = world.candidate(0);
+    let mut world = World::at_rest(1, STAND_AGAIN);
+    let name = world.own(0);
     world.take(Step::Disconnect(0));
     world.take(Step::OperatorDeletes(name));
-    let owner = SessionId::new(77_000);
-    let (access, data) = (Access::Open, Data::Own);
-    let znode = Znode { name, owner, token: Token::new(900), version: 0, access, data };
-    world = world.with_znode(znode);
+    world = world.with(name, Some(FOREIGN), 900);
     world.take(Step::Connect(0));
     world.notices(0);
     world.requests_until_rest(0);

@@ -1,6 +1,7 @@
 //! How often a run may go wrong. Each world has each of these faults.
 
-use crate::common::ANY_NUMBER;
+/// Of faults: without a limit.
+pub const ANY_NUMBER: u8 = u8::MAX;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Budget {

@@ -9,7 +9,7 @@ use election_core::{
 use proptest::prelude::*;
 use proptest::sample::Index;
 
-use crate::common::client::Told;
+use crate::contest::told::Told;
 
 /// An event of which the bench fills in what only it knows, such as tickets.
 #[derive(Clone, Debug)]

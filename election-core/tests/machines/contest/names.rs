@@ -4,9 +4,9 @@ use core::fmt;
 
 use election_core::format::Format;
 use election_core::name::Sequence;
-use election_core::{NewZnode, SessionId, Znode as Place};
+use election_core::{NewZnode, Znode as Place};
 
-use crate::common::server::{END_MARK, Kind, Name as Candidate, split};
+use super::candidates::{Candidate, END_MARK, Kind, split};
 use crate::lab::Placed;
 
 /// A znode of the world.
@@ -51,26 +51,8 @@ pub fn text(name: Name) -> String {
             let mark = Format::curator_latch().hand_over_mark(to).expect("a mark");
             mark.to_string()
         }
-        Name::Candidate(Candidate { kind: Kind::Session, client, attempt, sequence }) => {
-            format!("x-{}-{sequence:010}", (client + 1) * 1000 + attempt as usize)
-        }
         Name::Candidate(name) => name.text(),
     }
-}
-
-/// Splits a candidate's name into its client, the attempt, the kind and the digits.
-fn parts(text: &str) -> (usize, u32, Kind, &str) {
-    let Some((session, digits)) = text.strip_prefix("x-").and_then(|it| it.split_once('-')) else {
-        return split(text);
-    };
-    let (client, number) = client_of(SessionId::new(session.parse().expect("a session")));
-    (client, number, Kind::Session, digits)
-}
-
-/// Returns the client of a session, and the session's number there.
-fn client_of(session: SessionId) -> (usize, u32) {
-    let number = usize::try_from(session.get()).expect("no negative one");
-    (number / 1000 - 1, u32::try_from(number % 1000).expect("few"))
 }
 
 pub fn parse(text: &str) -> Name {
@@ -80,7 +62,7 @@ pub fn parse(text: &str) -> Name {
     if let Some(mark) = Format::curator_latch().parse_hand_over_mark(text) {
         return Name::HandOver(i32::try_from(mark.to().get()).expect("31 bits"));
     }
-    let (client, attempt, kind, digits) = parts(text);
+    let (client, attempt, kind, digits) = split(text);
     Name::Candidate(Candidate { client, attempt, kind, sequence: digits.parse().expect("digits") })
 }
 
@@ -95,7 +77,7 @@ pub fn name(place: Place<'_>) -> Name {
 pub fn unnumbered(znode: &NewZnode<'_>) -> Name {
     let NewZnode::Child(prefix) = znode else { panic!("no contender creates {znode:?}") };
     let prefix = prefix.to_string();
-    let (client, attempt, kind, _) = parts(&prefix);
+    let (client, attempt, kind, _) = split(&prefix);
     Name::New(kind, client, attempt)
 }
 

@@ -3,11 +3,12 @@
 use election_core::election::Notice;
 use election_core::{Recipe as _, SessionId, Token, Watch};
 
-use super::contest::{Contender, Contest, Notes, REVOKE_REQUEST, Sight, World};
+use super::Downgrade;
+use super::candidates::{Candidate, Kind, UNTOLD};
+use super::machine::News;
 use super::names::{self, Name};
-use crate::common::client::{Downgrade, Told};
-use crate::common::machine::News;
-use crate::common::server::{Kind, Name as Candidate, UNTOLD};
+use super::told::Told;
+use super::{Contender, Contest, Notes, REVOKE_REQUEST, Sight, World};
 use crate::lab::{Answer, Change, Commit, Data, Effect, Request, Sent};
 
 pub fn committed(lab: &mut World, commit: &Commit<'_, Contest>) {
@@ -86,7 +87,7 @@ pub fn replied(lab: &mut World, i: usize, answer: &Answer<Name>) {
 }
 
 /// Whether the reply may matter: a nominee that leaves deletes its znode at once, also while it is being read.
-fn is_awaited(client: &Contender, request: &Request<Name>) -> bool {
+pub fn is_awaited(client: &Contender, request: &Request<Name>) -> bool {
     let is_own = |name: &Name| {
         name.candidate()
             .is_some_and(|name| name.client == UNTOLD || name.client == usize::from(client.index))
@@ -126,6 +127,9 @@ pub fn asked(lab: &mut World, i: usize) -> Result<(), String> {
     let has_created = creates(request);
     let keeps_sight =
         matches!(request, Request::Barrier | Request::List(..) | Request::Exists(_, Watch::None));
+    if let Some(record) = &mut lab.model.record {
+        record.creates.extend(has_created.then_some(i));
+    }
     let notes = &mut lab.clients[i].notes;
     notes.has_created |= has_created;
     if !keeps_sight {
@@ -135,6 +139,9 @@ pub fn asked(lab: &mut World, i: usize) -> Result<(), String> {
 }
 
 pub fn told(lab: &mut World, i: usize, news: News) {
+    if let (Some(record), News::Noticed(notice)) = (&mut lab.model.record, news) {
+        record.notices.push((i, notice));
+    }
     if let Err(fault) = told_of(lab, i, news) {
         return lab.break_with(format!("{i}: {fault}"));
     }

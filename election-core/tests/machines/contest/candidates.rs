@@ -3,8 +3,6 @@
 use election_core::format::{Access as Wanted, CandidatePrefix, Format};
 use election_core::{NomineeId, SessionId};
 
-use super::super::client::{FIRST_SESSION, SESSIONS, nominee_id};
-
 /// The kind of contender, by its znode's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
@@ -60,37 +58,32 @@ impl Kind {
 /// The child that says that the election is ended.
 pub const END_MARK: &str = "ended";
 
+/// Of a client, as the laboratory numbers them.
+const SESSIONS: usize = 1000;
 /// In the place of a client: its name does not tell its owner.
 pub const UNTOLD: usize = 99;
-/// The owner of a znode that is not ephemeral.
-pub const PERSISTENT: SessionId = SessionId::new(0);
 
 /// A candidate's name, kept small: which client's id it carries, by which create, and the number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Name {
+pub struct Candidate {
     pub sequence: i32,
     pub client: usize,
     pub attempt: u32,
     pub kind: Kind,
 }
 
-impl Name {
+impl Candidate {
     pub fn text(self) -> String {
         match self.kind {
             Kind::Plain => return format!("n_{:010}", self.sequence),
             Kind::Session => {
-                let session = session_of(self.client, self.attempt);
-                return format!("x-{}-{:010}", session.get(), self.sequence);
+                let session = (self.client + 1) * SESSIONS + self.attempt as usize;
+                return format!("x-{session}-{:010}", self.sequence);
             }
             Kind::Latch | Kind::Lock | Kind::Write | Kind::Read => {}
         }
         let prefix = self.kind.prefix(nominee_id(self.client), self.attempt);
         format!("{prefix}{:010}", self.sequence)
-    }
-
-    pub fn parse(text: &str) -> Self {
-        let (client, attempt, kind, digits) = split(text);
-        Self { client, attempt, kind, sequence: digits.parse().expect("a number") }
     }
 }
 
@@ -115,13 +108,11 @@ pub fn split(text: &str) -> (usize, u32, Kind, &str) {
 }
 
 /// Returns the client of a session, and the session's number there.
-pub fn client_of(session: SessionId) -> (usize, u32) {
-    let number = session.get() - FIRST_SESSION;
-    let small = |number: i64| u32::try_from(number).unwrap_or_default();
-    (usize::try_from(number / SESSIONS).unwrap_or(UNTOLD), small(number % SESSIONS))
+fn client_of(session: SessionId) -> (usize, u32) {
+    let number = usize::try_from(session.get()).expect("no negative one");
+    (number / SESSIONS - 1, u32::try_from(number % SESSIONS).expect("few"))
 }
 
-pub fn session_of(client: usize, number: u32) -> SessionId {
-    let client = i64::try_from(client).expect("few clients");
-    SessionId::new(client * SESSIONS + FIRST_SESSION + i64::from(number))
+pub fn nominee_id(client: usize) -> NomineeId {
+    NomineeId::from_bytes([u8::try_from(client).expect("few clients") + 0xa0; 16])
 }

@@ -5,10 +5,11 @@ use core::fmt;
 use election_core::Event;
 use election_core::election::Role;
 
-use super::contest::{Contender, World};
+use super::Downgrade;
+use super::candidates::Kind;
 use super::names::Name;
-use crate::common::client::{Downgrade, Told};
-use crate::common::server::Kind;
+use super::told::Told;
+use super::{Contender, World};
 use crate::lab::{Link, spend};
 
 #[derive(Clone, Copy, PartialEq)]
@@ -95,6 +96,10 @@ impl World {
                 client.machines.insert(0, next);
                 client.late.clear();
                 (client.notes.told, client.notes.has_created) = (Told::NotLeading, false);
+                // As its incarnations, its creates are counted anew.
+                if let Some(record) = &mut self.model.record {
+                    record.creates.retain(|of| *of != i);
+                }
             }
         }
     }

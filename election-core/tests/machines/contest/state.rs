@@ -4,14 +4,14 @@ use election_core::election::{Cause, End, NominationError, Role};
 use election_core::format::Format;
 use election_core::{Hold, Phase, Recipe as _, SessionId, Token};
 
-use super::contest::{Contender, REVOKE_REQUEST, World, is_quiet};
+use super::candidates::{Candidate, Kind};
 use super::laws::named;
 use super::names::{self, Name};
+use super::operators::Course;
 use super::operators::HandOver;
-use crate::common::client::Told;
-use crate::common::ending::Course;
-use crate::common::handing_over::Stage;
-use crate::common::server::{Kind, Name as Candidate};
+use super::operators::Stage;
+use super::told::Told;
+use super::{Contender, REVOKE_REQUEST, World, is_quiet};
 use crate::lab::Znode;
 
 const NO_AUTH: i32 = -102;

@@ -7,14 +7,14 @@ use election_core::format::Format;
 use election_core::lock::LockOptions;
 use election_core::{SessionId, Token};
 
-use super::contest::{Contest, Kinds, Notes, World};
+use super::budget::Budget as Faults;
+use super::candidates::Candidate;
+use super::candidates::nominee_id;
+use super::machine::{Machine, Wish};
 use super::names::Name;
+use super::operators::Course;
 use super::operators::Ending;
-use crate::common::Budget as Faults;
-use crate::common::client::nominee_id;
-use crate::common::ending::Course;
-use crate::common::machine::{Machine, Wish};
-use crate::common::server::Name as Candidate;
+use super::{Contest, Kinds, Notes, World};
 use crate::lab::{Access, Budget, NONE, Tree, Znode};
 
 /// Of a contender that is no client of the world's.
@@ -70,6 +70,7 @@ impl World {
             course: Course::Open,
             hand_over: None,
             has_evicted_otherwise: false,
+            record: None,
         };
         let lab = Self::new(model, Tree::from([(Name::Node, Znode::new(1, 0))]), NONE);
         let wishes = wishes.iter();
@@ -82,7 +83,7 @@ impl World {
     }
 
     /// Gives the world faults to come.
-    fn facing(mut self, budget: Faults) -> Self {
+    pub fn facing(mut self, budget: Faults) -> Self {
         let Faults { losses, expiries, swaps, withdrawals, lapses, deletions, writes, .. } = budget;
         let Faults { bars, lost_watches, looks, throttles, refusals, stragglers, .. } = budget;
         self.budget = Budget {

@@ -10,7 +10,7 @@ use election_core::{
     Event, Hold, Incarnation, NomineeId, Output, Phase, Recipe, SessionId, Ticket, Znode,
 };
 
-use super::server::Kind;
+use super::candidates::Kind;
 
 /// A client's contest: an election or a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -10,12 +10,10 @@ use election_core::election::Role;
 use election_core::{Event, Recipe as _, Token};
 
 use super::acts::Act;
-use super::contest::{Contender, REVOKE_REQUEST, World, is_quiet};
+use super::candidates::{Candidate, Kind};
 use super::names::Name;
 use super::worlds::FOREIGN;
-use crate::common::ending::Course;
-use crate::common::handing_over::Stage;
-use crate::common::server::{Kind, Name as Candidate};
+use super::{Contender, REVOKE_REQUEST, World, is_quiet};
 use crate::lab::{Change, Effect, Request, Znode, spend};
 
 /// How far the operator has come that ends the election.
@@ -27,6 +25,28 @@ pub enum Ending {
     Marked,
     /// These are still to be deleted, the last one first.
     Deleting(Vec<Name>),
+}
+
+/// The election's state after that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Course {
+    /// It was never ended.
+    Open,
+    /// It was at some time, or still is; the operator may have gone before it had deleted all.
+    Touched,
+    /// All is done, and it was not reopened since.
+    Ended,
+}
+
+/// How far a leader has come that hands the leadership over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Stage {
+    /// The mark stands, and others are between.
+    Asking,
+    /// A list has shown none between.
+    Ready,
+    /// It has stepped down. Nothing more is done.
+    Done,
 }
 
 /// The leadership that is being handed over.

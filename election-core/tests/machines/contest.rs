@@ -1,20 +1,33 @@
 //! Contenders for an election or a lock: what users, operators and other libraries do, and what is noted for the laws.
 
+pub mod acts;
+mod budget;
+pub mod candidates;
+pub mod laws;
+pub mod machine;
+pub mod names;
+mod operators;
+pub mod script;
+mod state;
+pub mod told;
+pub mod worlds;
+
 use election_core::election::{End, Role};
 use election_core::{NewZnode, Payload, Token, Znode as Place};
 
-use super::acts::Act;
-use super::laws;
-use super::names::{self, Name};
-use super::operators::{Ending, HandOver};
-use crate::common::Budget as Faults;
-use crate::common::client::{Downgrade, Told};
-use crate::common::ending::Course;
-use crate::common::machine::{Machine, News, Wish};
-use crate::common::server::{Kind, Name as Candidate};
 use crate::lab::{
     Actor, Answer, Change, Client, Commit, Data, Lab, Model, Placed, Request, Sent, Step, Znode,
 };
+use acts::Act;
+use candidates::{Candidate, Kind};
+
+use machine::{Machine, News, Wish};
+use names::Name;
+use operators::{Course, Ending, HandOver};
+use script::Record;
+use told::Told;
+
+pub use budget::{Budget, NO_FAULTS};
 
 pub type World = Lab<Contest>;
 pub type Contender = Client<Contest>;
@@ -39,7 +52,7 @@ pub struct Kinds {
 pub struct Contest {
     pub kinds: Kinds,
     /// What users and operators may do yet, beyond what the laboratory does to any recipe.
-    pub budget: Faults,
+    pub budget: Budget,
     /// The candidates that an operator deleted, as long as their nominees may not know it.
     pub evicted: Vec<(Name, Token)>,
     /// The greatest token of any election so far.
@@ -55,6 +68,15 @@ pub struct Contest {
     pub hand_over: Option<HandOver>,
     /// Whether an operator may have deleted candidates for another reason.
     pub has_evicted_otherwise: bool,
+    /// For tests that decide each step.
+    pub record: Option<Record>,
+}
+
+/// Whether the user of a writer wants it to go on as a reader, and was not told yet that it does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Downgrade {
+    NotWanted,
+    Wanted,
 }
 
 /// What a connection has shown of the own znode.
@@ -182,7 +204,8 @@ impl Model for Contest {
     /// As good as what the contenders write.
     const SCRAWL: Data = Data::Byte(0);
     const OWNERS_READ: bool = false;
-    const LATE_CHANGES_ARE_NOTHING: bool = true;
+    const STRAYS: &'static [&'static str] =
+        &["DONE", "000000000", "_c_x-lock-", "latch-", "n_1", "leader"];
     const ENDS_FOR_GOOD: bool = true;
     const SESSIONS_ARE_GLOBAL: bool = true;
     const APPLIES_WHAT_MATTERS: bool = true;
