@@ -54,6 +54,8 @@ pub(crate) struct Driver {
     /// Frames that have come in, and go to the session before anything else.
     frames: Vec<Frames>,
     unlocked: Unlocked,
+    /// The order of the last turn.
+    order: Order,
     slack: Slack,
 }
 
@@ -91,6 +93,7 @@ impl Driver {
             exchange: Exchange::None,
             frames: Vec::new(),
             unlocked: Unlocked::default(),
+            order: Order::SendFirst,
             slack: Slack::default(),
         }
     }
@@ -244,11 +247,14 @@ impl Driver {
             Link::Down | Link::Opening(_) => None,
         };
         let mut sent = 0;
-        let mut order = Order::SendFirst;
-        let Self { shared, unlocked, frames, now, .. } = self;
+        let Self { shared, unlocked, frames, now, order, .. } = self;
         let (outputs, timeout, encoded) = shared.drive(now.time(), unlocked, |hub, now| {
             take_in(hub, now, frames);
-            order = hub.order_of_sending();
+            // Never twice in a row: what is encoded goes out in the next turn, whatever that brings.
+            *order = match *order {
+                Order::SendFirst => hub.order_of_sending(),
+                Order::CallersFirst => Order::SendFirst,
+            };
             let encoded = match &mut ready {
                 Some(framing) => {
                     let outgoing = Outgoing { host: &mut hub.host, sent: &mut sent };
@@ -261,7 +267,7 @@ impl Driver {
         });
         let is_large = ready.as_deref().is_some_and(|framing| FrameCodec::is_large(framing));
         let flushed = match (encoded, ready) {
-            (Ok(()), Some(_)) if sent > 0 && order == Order::CallersFirst => {
+            (Ok(()), Some(_)) if sent > 0 && *order == Order::CallersFirst => {
                 cx.waker().wake_by_ref();
                 Poll::Pending
             }
