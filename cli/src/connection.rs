@@ -147,7 +147,7 @@ impl Reporter {
         if read_only {
             Said::Warning(format!(
                 "connected with session {session}, but the server is cut off from its ensemble: \
-                 nobody can be elected by it"
+                 no nominee is elected there"
             ))
         } else if timeout == self.asked {
             Said::Note(format!("connected with session {session}, timeout {timeout_text}"))

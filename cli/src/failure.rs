@@ -105,7 +105,7 @@ pub(crate) enum Failure {
     Listen { address: SocketAddr, error: io::Error },
     #[error("HTTP requests cannot be answered at {address}: {error}")]
     Http { address: SocketAddr, error: io::Error },
-    #[error("nobody took over within {}", humantime::format_duration(*.0))]
+    #[error("no candidate took over within {}", humantime::format_duration(*.0))]
     NoTakeOver(Duration),
 }
 

@@ -28,7 +28,7 @@ pub(crate) async fn server(args: ServerArgs) -> Result<Exit, Failure> {
         _ = signals.next() => {}
         () = tell_of(server.refusals()) => {}
     }
-    console::note("told to end: closes all connections, and what it held is gone");
+    console::note("a signal ends this server: it closes all connections, and keeps nothing");
     server.shutdown().await;
     Ok(Exit::Success)
 }
@@ -91,7 +91,7 @@ fn introduce(server: &Server, config: &Config) {
     );
     if !server.addr().ip().is_loopback() {
         console::warn(
-            "other machines may reach it, and everybody who does can read and write: \
+            "other machines may reach it, and any client there can read and write: \
              --listen 127.0.0.1:2181 is for this machine alone",
         );
     }

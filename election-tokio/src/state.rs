@@ -92,6 +92,11 @@ fn attempts(
 }
 
 impl ConnectionState {
+    /// Returns whether the client is connected to a server, be it one that only reads.
+    pub const fn is_connected(&self) -> bool {
+        matches!(self, Self::Connected { .. })
+    }
+
     /// Records a failure, and returns the one that is not shown any more: it may be an error of the
     /// user's.
     pub(crate) fn attempt_failed(

@@ -32,7 +32,7 @@ const REOPEN_HELP: &str = "\
 Examples:
   zkelect reopen --servers zk1:2181,zk2:2181 --election /reports/leader
 
-Those that were told of the end have given up, and have to be started again.";
+Each `zkelect run` that the end has stopped has to be started again.";
 
 /// Lets candidates stand again in an election that was ended. It leaves an open election as it is.
 #[derive(Debug, Args)]

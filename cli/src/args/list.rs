@@ -38,7 +38,7 @@ pub(crate) struct ListArgs {
     #[arg(long, value_name = "PATH")]
     election: Option<String>,
     /// Read the znodes at PATH as contenders in this format, whatever they look like.
-    #[arg(long, value_name = "NAME", conflicts_with = "election")]
+    #[arg(long, value_name = "NAME")]
     format: Option<FormatName>,
     /// Print a JSON array instead of a table.
     #[arg(long)]
@@ -66,8 +66,8 @@ impl ListArgs {
 
     pub(crate) fn reading(&self) -> Reading {
         match (&self.election, self.format) {
-            (Some(_), _) => Reading::Election,
-            (None, Some(format)) => Reading::As(format),
+            (_, Some(format)) => Reading::As(format),
+            (Some(_), None) => Reading::Election,
             (None, None) => Reading::Recognised,
         }
     }

@@ -121,8 +121,8 @@ Examples:
   zkelect members watch --servers zk1:2181 --json /app/workers | jq -c 'select(.event == \"left\")'
 
 A line for each: `present`, for each member at first; `watching`, when that was all; then `joined`, `left`
-and `changed`, of which the data was written. `gap` goes before what is told after the connection was lost,
-or the session: what came and went meanwhile is not told.
+and `changed`, of which the data was written. `gap` means that the connection was lost, or the session:
+changes meanwhile have no line.
 Where standard output is not read, changes are put together: a member that has come and gone leaves none.";
 
 /// Shows the members that are there, and each that joins, leaves or changes, until a signal.

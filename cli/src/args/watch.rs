@@ -16,10 +16,10 @@ change:
   vacant        no candidate stands
   hidden        a candidate leads that may not be read
   candidates    the number of `candidates` is another one, or the election was `ended`
-  disconnected  no server is in reach: what was told before may be over
+  disconnected  no server is in reach: the last lines may be out of date
   connected     what follows is up to date again
-A leader is ready once it has said so, as programs do by `Leadership::acknowledge`; `zkelect run` does where
-it is told to, and other libraries never.";
+A leader is ready once it has acknowledged, as programs do by `Leadership::acknowledge`, and `zkelect run`
+with --ready-fd; other libraries never do.";
 
 /// Shows the leader of an election, and every change of it, until a signal.
 ///

@@ -70,7 +70,7 @@ impl Failure {
             Self::EventsFile { .. } => {
                 "give a file that can be written, in a folder that exists, or - for standard output"
             }
-            Self::PasswordFile { .. } => "give a file that this user may read, and nobody else",
+            Self::PasswordFile { .. } => "give a file that this user alone may read",
             Self::Command { error, .. } if error.kind() == io::ErrorKind::NotFound => {
                 "check its name and PATH; a shell's own commands need `sh -c '...'`"
             }

@@ -119,7 +119,7 @@ impl Event for HoldingEvent {
             Self::Resumed { by, .. } => format!("connected again: still holds by {by}"),
             Self::RevokeRequested { .. } => "another client asks for what is held".to_owned(),
             Self::Lost { reason, .. } => format!("holds no more: {reason}"),
-            Self::Released { by } => format!("lets go of what it held by {by}"),
+            Self::Released { by } => format!("released what it held by {by}"),
             Self::NotDue { run, began, by, due } => format!(
                 "not due before {due}: {by} has run it at {began} ({run}), by the servers' clock"
             ),

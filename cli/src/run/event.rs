@@ -138,6 +138,9 @@ impl Event for ElectionEvent {
                 "COMMAND has taken over".to_owned()
             }
             Self::Acknowledged { line, .. } => format!("COMMAND has taken over: {line}"),
+            Self::StepDownRequested { asker, reason, .. } if reason.is_empty() => {
+                format!("{asker} asks this leader to step down")
+            }
             Self::StepDownRequested { asker, reason, .. } => {
                 format!("{asker} asks this leader to step down: {reason}")
             }
@@ -154,6 +157,17 @@ impl Event for ElectionEvent {
 mod tests {
     use super::*;
     use crate::event::{Subject, json_of};
+
+    #[test]
+    fn a_reason_that_is_not_given_is_not_shown() {
+        let request = |reason: &str| ElectionEvent::StepDownRequested {
+            by: By { candidate: "c-1".to_owned(), token: 7 },
+            asker: "ops".to_owned(),
+            reason: reason.to_owned(),
+        };
+        assert_eq!(request("").describe(), "ops asks this leader to step down");
+        assert_eq!(request("disks").describe(), "ops asks this leader to step down: disks");
+    }
 
     #[test]
     fn each_event_has_the_fields_that_apply() {

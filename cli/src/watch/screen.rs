@@ -124,7 +124,7 @@ fn of_leader(leader: &ObservedLeader, since: &str) -> Vec<(Style, String)> {
             };
             format!("yes{says}")
         }
-        Acknowledgement::Awaited => "it has not said so".to_owned(),
+        Acknowledgement::Awaited => "not yet".to_owned(),
         _ => "not known".to_owned(),
     };
     vec![

@@ -150,7 +150,7 @@ fn write_as_super(client: &mut RawClient) -> Result<(), String> {
 fn a_server_that_others_may_reach_warns_of_it() {
     let server = Served::start_at("0.0.0.0:0", "open", &[]);
     assert_eq!(ask(&server, "ruok"), "imok");
-    let warns = || server.stderr().contains("everybody who does can read and write");
+    let warns = || server.stderr().contains("any client there can read and write");
     eventually(SOON, "it warns", warns)
         .unwrap_or_else(|error| panic!("{error}\n{}", server.stderr()));
 }

@@ -230,7 +230,7 @@ async fn a_terminal_shows_a_table_that_is_drawn_over() {
     for terminal in [&in_colour, &plain] {
         let screen = terminal.wait_for("candidates  3\n");
         assert!(screen.contains("leader      a\\u{202e}b\n"), "{screen}");
-        assert!(screen.contains("ready       it has not said so\n"), "{screen}");
+        assert!(screen.contains("ready       not yet\n"), "{screen}");
         assert!(screen.starts_with("/leader\n"), "{screen}");
         assert!(screen.lines().all(|line| line.chars().count() <= 60), "{screen}");
         assert!(is_fit(&screen), "{screen:?}");

@@ -129,7 +129,7 @@ pub enum LockFailure {
     )]
     SequenceExhausted,
     /// The contest has ended: the lock's node has the znode that marks the end in its format.
-    #[error("there is nothing to hold any more: its node holds a znode that says so (`DONE`)")]
+    #[error("there is nothing to hold any more: the znode `DONE` below its node ends it")]
     Concluded,
     /// The server named the created znode otherwise than asked.
     #[error("the server gave the contender's znode a name that was not asked for")]

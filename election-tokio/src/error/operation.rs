@@ -223,7 +223,7 @@ pub(super) fn advice_on_code(operation: OpCode, code: ErrorCode) -> Option<&'sta
             ErrorCode::NO_NODE,
             OpCode::CREATE | OpCode::CREATE2 | OpCode::CREATE_CONTAINER | OpCode::CREATE_TTL,
         ) => "create the znodes above it first, as create_with_parents does",
-        (ErrorCode::BAD_VERSION, _) => "somebody else was faster: read again",
+        (ErrorCode::BAD_VERSION, _) => "another client was faster: read again",
         (ErrorCode::NOT_EMPTY, _) => "delete what is below it first, as delete_tree does",
         (ErrorCode::NO_AUTH, _) => {
             "present an identity that the access list permits this, see get_acl and who_am_i"

@@ -38,7 +38,7 @@ pub enum Revoked {
 pub enum RevokeError {
     /// In this format contenders cannot be asked: those of other libraries would fail on the
     /// request, or do not expect it.
-    #[error("nothing is to be written to contenders in {0:?}, so they cannot be asked to let go")]
+    #[error("nothing is to be written to contenders in {0:?}, so they cannot be asked to release")]
     Format(Format),
     /// The contender's data has changed since it was read. Read it again, so that nothing is
     /// overwritten unseen.

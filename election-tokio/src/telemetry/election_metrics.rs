@@ -45,7 +45,7 @@ pub(super) fn describe() {
     let histograms = [
         (LEADERSHIP_DURATION, "How long leaderships lasted"),
         (LEADERLESS_DURATION, "How long nominees and observers knew of no leader"),
-        (TAKE_OVER_DURATION, "From the predecessor's deletion, as told, until elected"),
+        (TAKE_OVER_DURATION, "From the event of the predecessor's deletion until elected"),
         (SUSPENDED_DURATION, "How long leaders were suspended"),
     ];
     for (name, description) in histograms {

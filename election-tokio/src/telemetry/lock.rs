@@ -108,7 +108,7 @@ impl LockEntry {
                 info!(target: LOCK, lock, %id, znode, %token, "resumed");
             }
             LockNotice::RevokeRequested => {
-                info!(target: LOCK, lock, %id, znode, "asked to let go");
+                info!(target: LOCK, lock, %id, znode, "another client asks this contender to release");
             }
             LockNotice::Downgraded => {
                 info!(target: LOCK, lock, %id, znode, "goes on as a reader");

@@ -96,7 +96,10 @@ fn an_error_may_call_the_client_when_it_is_dropped() {
         // More than the lines that are told at once.
         assert!(state.dropped.load(Ordering::Relaxed) > 40);
         server.accept();
-        let is_connected = |now: &ConnectionState| matches!(now, ConnectionState::Connected { .. });
-        client.connection_updates().wait_for(is_connected).await.expect("it connects");
+        client
+            .connection_updates()
+            .wait_for(ConnectionState::is_connected)
+            .await
+            .expect("it connects");
     });
 }

@@ -8,6 +8,23 @@ use crate::election::step_down_request::StepDownRequested;
 
 /// Tells the work of a leader that it has to end. Hand copies to tasks and threads that the work
 /// starts: they go on when the work is dropped.
+///
+/// For code that takes a `CancellationToken`, cancel one when the work has to end:
+///
+/// ```
+/// use election_tokio::election::Cancelled;
+/// use tokio_util::sync::CancellationToken;
+///
+/// fn token_of(cancelled: &Cancelled) -> CancellationToken {
+///     let (token, cancelled) = (CancellationToken::new(), cancelled.clone());
+///     let guard = token.clone().drop_guard();
+///     tokio::spawn(async move {
+///         cancelled.wait().await;
+///         drop(guard);
+///     });
+///     token
+/// }
+/// ```
 #[derive(Clone, Debug)]
 pub struct Cancelled(watch::Receiver<Option<Cancellation>>);
 

@@ -7,7 +7,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::routing::get;
 use election_tokio::election::{NominationProbe, Observation, Observer};
-use election_tokio::{Client, ConnectionState, SessionId};
+use election_tokio::{Client, SessionId};
 use metrics_exporter_prometheus::PrometheusHandle;
 
 #[derive(Clone)]
@@ -56,7 +56,7 @@ impl Web {
     pub(crate) fn leader(&self) -> Answer {
         // The observer's last word stays without a connection, when another copy may lead already.
         let connection = self.client.connection_state();
-        if !matches!(connection, ConnectionState::Connected { .. }) {
+        if !connection.is_connected() {
             return answer(false, &connection);
         }
         match self.observer.latest() {
