@@ -130,6 +130,29 @@ fn a_nomination_holds_little() -> Outcome<()> {
     Ok(())
 }
 
+/// Watches that fire once, each on a path of its own, of 14 bytes.
+#[test]
+fn a_watch_holds_little() -> Outcome<()> {
+    const WATCHES: i64 = 10_000;
+    const LONGEST: i64 = 205;
+    let (servers, runtime) = (server()?, runtime()?);
+    let client = runtime.block_on(connect(&servers))?;
+    let watching = async {
+        let mut watches = Vec::new();
+        watches.reserve_exact(usize::try_from(WATCHES)?);
+        for number in 0..WATCHES {
+            watches.push(client.exists_and_watch(&format!("/watched-{number:05}")).await?.1);
+        }
+        rest().await;
+        Ok(watches)
+    };
+    let (watches, bytes) = held(&runtime, watching)?;
+    let each = bytes / WATCHES;
+    assert!(each <= LONGEST, "{each} bytes a watch");
+    drop(watches);
+    Ok(())
+}
+
 /// Tasks that wait for a lock: 256 bytes are the task itself, with the future that waits.
 #[test]
 fn a_waiter_of_a_lock_holds_little() -> Outcome<()> {

@@ -25,6 +25,11 @@ pub trait Decode<'a>: Sized {
     /// Reads one value from the front of `reader`.
     fn decode(reader: &mut Reader<'a>) -> Result<Self, DecodeError>;
 
+    /// Reads so many values, one after another, to find out whether each can be read.
+    fn check(reader: &mut Reader<'a>, count: usize) -> Result<(), DecodeError> {
+        (0..count).try_for_each(|_| Self::decode(reader).map(drop))
+    }
+
     /// Reads one value and ignores what follows, as servers and clients do.
     fn decode_prefix(input: &'a [u8]) -> Result<Self, DecodeError> {
         Self::decode(&mut Reader::new(input))
@@ -119,7 +124,7 @@ impl<'a> Decode<'a> for Option<&'a str> {
 }
 
 macro_rules! never_null {
-    ($($type:ty),*) => {$(
+    ($($type:ty { $($check:item)* })*) => {$(
         impl Encode for &$type {
             #[inline]
             fn encode<W: Writer + ?Sized>(&self, writer: &mut W) {
@@ -134,11 +139,25 @@ macro_rules! never_null {
                 let null = reader.error(DecodeErrorKind::UnexpectedNull);
                 Option::<Self>::decode(reader)?.ok_or(null)
             }
+
+            $($check)*
         }
     )*};
 }
 
-never_null!(str, [u8]);
+never_null! {
+    str {
+        fn check(reader: &mut Reader<'a>, count: usize) -> Result<(), DecodeError> {
+            match reader.skip_short_ustrings(count) {
+                Some(after) => *reader = after,
+                // Some are long, or one cannot be read: which?
+                None => (0..count).try_for_each(|_| Self::decode(reader).map(drop))?,
+            }
+            Ok(())
+        }
+    }
+    [u8] {}
+}
 
 /// Appends a length or count.
 ///

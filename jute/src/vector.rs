@@ -132,9 +132,7 @@ impl<'a, T: Decode<'a>> Decode<'a> for Vector<'a, T> {
         };
         let all = reader.rest();
         let start = reader.offset();
-        for _ in 0..count {
-            T::decode(reader)?;
-        }
+        T::check(reader, count)?;
         let elements = all.get(..reader.offset() - start).unwrap_or(all);
         Ok(Self { repr: Repr::Wire { count, elements } })
     }
@@ -176,3 +174,57 @@ impl<'a, T: Decode<'a> + Copy> Iterator for VectorIter<'a, T> {
 
 impl<'a, T: Decode<'a> + Copy> ExactSizeIterator for VectorIter<'a, T> {}
 impl<'a, T: Decode<'a> + Copy> FusedIterator for VectorIter<'a, T> {}
+
+#[cfg(test)]
+mod tests {
+    use alloc::string::String;
+    use alloc::vec::Vec;
+
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn list(names: &[Vec<u8>]) -> Vec<u8> {
+        let length = |length: usize| u32::try_from(length).expect("short").to_be_bytes();
+        let mut list = Vec::from(length(names.len()));
+        for name in names {
+            list.extend_from_slice(&length(name.len()));
+            list.extend_from_slice(name);
+        }
+        list
+    }
+
+    fn one_by_one(list: &[u8]) -> Result<Vec<&str>, DecodeError> {
+        let mut reader = Reader::new(list);
+        let count = reader.length(4)?.unwrap_or_default();
+        (0..count).map(|_| <&str>::decode(&mut reader)).collect()
+    }
+
+    /// The last byte of its length and the first of the name would be one character.
+    #[test]
+    fn a_length_is_no_part_of_a_name() {
+        let mut name = Vec::from([0x80]);
+        name.resize(0xc3, b'a');
+        let list = list(&[name]);
+        assert!(core::str::from_utf8(&list).is_ok());
+        assert!(Vector::<&str>::decode_prefix(&list).is_err());
+    }
+
+    fn names() -> impl Strategy<Value = Vec<Vec<u8>>> {
+        let text = "[aé€]{0,70}".prop_map(String::into_bytes);
+        vec(prop_oneof![8 => text, 1 => vec(any::<u8>(), 0..200)], 0..8)
+    }
+
+    proptest! {
+        /// Names are looked at all at once, with the outcome that each has by itself.
+        #[test]
+        fn names_are_read_all_at_once_as_one_by_one(names in names(), cut in 0..40_usize) {
+            let list = list(&names);
+            for list in [&list[..], &list[..list.len().saturating_sub(cut)]] {
+                let all = Vector::<&str>::decode_prefix(list).map(|names| names.iter().collect());
+                prop_assert_eq!(all, one_by_one(list));
+            }
+        }
+    }
+}

@@ -1,14 +1,19 @@
-//! Answers `getData` with 100 bytes, without looking at the path: what remains is the client's
-//! own cost. Written by hand, and apart from the codec.
+//! Answers `getData` with 100 bytes and `getChildren2` with 100,000 names, without looking at the path: what remains is
+//! the client's own cost. Written by hand, and apart from the codec.
 
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
 use std::thread;
 
 const READ: usize = 64 * 1024;
 const PING: i32 = 11;
 const CLOSE_SESSION: i32 = -11;
+const GET_CHILDREN: i32 = 12;
+
+/// How many names a list has.
+pub(crate) const CHILDREN: usize = 100_000;
 
 /// The bytes of an answer to `getData`, with the length before it.
 pub(crate) const ANSWER: usize = 4 + 16 + 4 + 100 + 68;
@@ -62,17 +67,46 @@ fn answer_request(frame: &[u8], output: &mut Vec<u8>) {
         return;
     };
     let opcode = rest.first_chunk().map_or(0, |bytes| i32::from_be_bytes(*bytes));
-    let has_body = !matches!(opcode, PING | CLOSE_SESSION);
-    let length = if has_body { ANSWER - 4 } else { 16 };
+    let body = match opcode {
+        PING | CLOSE_SESSION => &[],
+        GET_CHILDREN => children(),
+        _ => data(),
+    };
+    let length = 16 + body.len();
     output.extend_from_slice(&u32::try_from(length).unwrap_or(0).to_be_bytes());
     output.extend_from_slice(xid);
     output.extend_from_slice(&1_i64.to_be_bytes());
     output.extend_from_slice(&0_i32.to_be_bytes());
-    if has_body {
-        output.extend_from_slice(&100_u32.to_be_bytes());
-        output.extend_from_slice(&[b'x'; 100]);
-        output.extend_from_slice(&[0; 68]);
-    }
+    output.extend_from_slice(body);
+}
+
+fn data() -> &'static [u8] {
+    const DATA: [u8; ANSWER - 20] = {
+        let mut body = [0; ANSWER - 20];
+        body[3] = 100;
+        let mut at = 4;
+        while at < 104 {
+            body[at] = b'x';
+            at += 1;
+        }
+        body
+    };
+    &DATA
+}
+
+/// Returns a list, made once.
+fn children() -> &'static [u8] {
+    static LIST: OnceLock<Vec<u8>> = OnceLock::new();
+    LIST.get_or_init(|| {
+        let mut list = u32::try_from(CHILDREN).unwrap_or(0).to_be_bytes().to_vec();
+        for number in 0..CHILDREN {
+            let name = format!("_c_{number:08x}-0000-4000-8000-000000000000-latch-{number:010}");
+            list.extend_from_slice(&u32::try_from(name.len()).unwrap_or(0).to_be_bytes());
+            list.extend_from_slice(name.as_bytes());
+        }
+        list.extend_from_slice(&[0; 68]);
+        list
+    })
 }
 
 fn serve(mut stream: TcpStream) -> io::Result<()> {

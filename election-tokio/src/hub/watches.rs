@@ -46,7 +46,8 @@ pub(crate) struct Watches {
 #[derive(Debug)]
 enum Slot {
     Once(Once),
-    Stream(Stream),
+    /// Boxed: it is larger, and where there are many watches, they fire once.
+    Stream(Box<Stream>),
 }
 
 #[derive(Debug)]
@@ -85,7 +86,7 @@ impl Watches {
     }
 
     pub(crate) fn open_stream(&mut self) -> WatchKey {
-        self.slots.insert(Slot::Stream(Stream::default()))
+        self.slots.insert(Slot::Stream(Box::default()))
     }
 
     /// Returns the outcome of a one-shot watch, and the waker that was replaced, to be dropped

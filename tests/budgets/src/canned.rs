@@ -1,4 +1,4 @@
-//! A server that answers every `getData` alike, in the transport itself: what remains is the client's
+//! A server that answers every `getData` alike, and every `getChildren2`, in the transport itself: what remains is the client's
 //! cost, and no socket's, no other task's.
 
 #[expect(dead_code, reason = "of a responder in a process of its own")]
@@ -12,6 +12,7 @@ use std::io;
 use bytes::{Buf as _, BytesMut};
 use election_tokio::source::ServerAddress;
 use election_tokio::transport::{Connecting, Connector, Transport};
+pub(crate) use responder::CHILDREN;
 use responder::Conversation;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 

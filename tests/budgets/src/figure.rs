@@ -13,6 +13,8 @@ pub(crate) enum Figure {
     Unordered,
     /// A `getData`, one after the other.
     OneAtATime,
+    /// A list of 100,000 children, and a look at each name.
+    Children,
     /// From a leader's withdrawal until its successor holds the grant: of all clients.
     TakeOver,
     /// From a nomination until the nominee has its place.
@@ -22,10 +24,11 @@ pub(crate) enum Figure {
 }
 
 impl Figure {
-    pub(crate) const ALL: [Self; 6] = [
+    pub(crate) const ALL: [Self; 7] = [
         Self::Pipelined,
         Self::Unordered,
         Self::OneAtATime,
+        Self::Children,
         Self::TakeOver,
         Self::Join,
         Self::IdleMinute,
@@ -36,6 +39,7 @@ impl Figure {
             Self::Pipelined => "get-data-pipelined",
             Self::Unordered => "get-data-unordered",
             Self::OneAtATime => "get-data-one-at-a-time",
+            Self::Children => "children-100000",
             Self::TakeOver => "take-over",
             Self::Join => "join",
             Self::IdleMinute => "idle-minute",
@@ -52,6 +56,7 @@ impl Figure {
         match self {
             Self::Pipelined | Self::Unordered => (20 * requests::WINDOW, 60 * requests::WINDOW),
             Self::OneAtATime => (1000, 3000),
+            Self::Children => (2, 6),
             Self::TakeOver | Self::Join => (40, 120),
             Self::IdleMinute => (10, 60),
         }
@@ -62,7 +67,11 @@ impl Figure {
         match self {
             Self::TakeOver => Some("*zk_budgets::election::in_take_over*"),
             Self::Join => Some("*zk_budgets::election::in_join*"),
-            Self::Pipelined | Self::Unordered | Self::OneAtATime | Self::IdleMinute => None,
+            Self::Pipelined
+            | Self::Unordered
+            | Self::OneAtATime
+            | Self::Children
+            | Self::IdleMinute => None,
         }
     }
 
@@ -72,6 +81,7 @@ impl Figure {
             Self::Pipelined => requests::pipelined(count),
             Self::Unordered => requests::unordered(count),
             Self::OneAtATime => requests::one_at_a_time(count),
+            Self::Children => requests::lists(count),
             Self::TakeOver | Self::Join => {
                 let mut election = Election::new()?;
                 for _ in 0..count {
@@ -91,7 +101,10 @@ mod tests {
     #[test]
     fn figures_run() {
         for figure in Figure::ALL {
-            figure.run(requests::WINDOW).unwrap_or_else(|error| panic!("{figure:?}: {error}"));
+            let (few, _) = figure.counts();
+            figure
+                .run(few.min(requests::WINDOW))
+                .unwrap_or_else(|error| panic!("{figure:?}: {error}"));
         }
     }
 }

@@ -7,11 +7,13 @@ use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::Outcome;
-use crate::canned::Canned;
+use crate::canned::{CHILDREN, Canned};
 
 /// Requests in flight.
 pub(crate) const WINDOW: u32 = 256;
 const PATH: &str = "/election";
+/// The bytes of a child's name.
+const NAME: usize = 56;
 
 /// Makes so many requests, [`WINDOW`] at a time.
 pub(crate) fn pipelined(count: u32) -> Outcome<()> {
@@ -52,6 +54,22 @@ pub(crate) fn one_at_a_time(count: u32) -> Outcome<()> {
     runtime(Time::Real)?.block_on(async {
         let client = connect().await?;
         Ok(tokio::spawn(get(client, count)).await??)
+    })
+}
+
+/// Reads so many long lists, one after the other.
+pub(crate) fn lists(count: u32) -> Outcome<()> {
+    runtime(Time::Real)?.block_on(async {
+        let client = connect().await?;
+        let work = async move {
+            for _ in 0..count {
+                let children = client.get_children(PATH).await?;
+                let bytes: usize = children.iter().map(str::len).sum();
+                assert_eq!(bytes, CHILDREN * NAME);
+            }
+            Ok::<_, election_tokio::Error>(())
+        };
+        Ok(tokio::spawn(work).await??)
     })
 }
 
