@@ -7,6 +7,7 @@ extern crate alloc;
 
 mod access;
 pub mod barrier;
+pub mod checks;
 pub mod children;
 mod code;
 mod command;
@@ -25,6 +26,7 @@ pub mod once;
 mod outcome;
 pub mod place;
 mod policy;
+pub mod preference;
 pub mod queue;
 mod recipe;
 mod seen;

@@ -33,6 +33,7 @@ mod leaderless;
 mod observation;
 mod observer;
 mod position;
+mod preferring;
 mod probe;
 mod run;
 mod settings;
@@ -64,10 +65,12 @@ pub use nomination::Nomination;
 pub use observation::{Acknowledgement, Follow, ForeignZnode, Observation, ObservedLeader};
 pub use observer::Observer;
 pub use position::Position;
+pub use preferring::{BetterCandidate, GaveWay, Idle, PreferBetter, Preference};
 pub use probe::NominationProbe;
 pub use run::{
-    CancelReason, Cancellation, Cancelled, OnStepDownRequest, Resignation, RunEnd, RunError,
-    RunOptions, RunReport, Term, TermEnd, Terms, WorkEnd,
+    CancelReason, Cancellation, Cancelled, Change, CheckFailure, Checked, Checks, Condition,
+    OnStepDownRequest, Resignation, RunEnd, RunError, RunOptions, RunReport, RunWhileWellError,
+    Term, TermEnd, Terms, WorkEnd,
 };
 pub use status::{EndReason, LostReason, Role, Status};
 pub use step_down_request::{
@@ -93,6 +96,7 @@ pub struct Election {
     client: Client,
     path: String,
     data: Bytes,
+    preference: Option<Preference>,
     acls: Acls,
     policy: Policy,
     when_asked: WhenAsked,

@@ -15,6 +15,7 @@
 )]
 
 mod barriers;
+mod checks;
 mod commits;
 mod contest;
 mod explore;
@@ -24,6 +25,7 @@ mod lock_delays;
 mod members;
 mod observers;
 mod once;
+mod preferences;
 mod properties;
 mod queues;
 mod semaphores;

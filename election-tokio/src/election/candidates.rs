@@ -4,6 +4,7 @@ use bytes::Bytes;
 use election_core::Token;
 use election_core::format::Access;
 use election_core::name::Sequence;
+use election_core::preference::Preference;
 use zk_jute::SessionId;
 
 use super::Election;
@@ -34,6 +35,12 @@ impl Candidate {
     /// deleted; no nominee makes such a znode.
     pub fn is_ephemeral(&self) -> bool {
         self.session != SessionId::NONE
+    }
+
+    /// Returns how much it is preferred as the leader: the last word of its data
+    /// ([`Election::preference`]).
+    pub fn preference(&self) -> Preference {
+        Preference::of(&self.data)
     }
 
     fn of(child: OrderedChild<()>) -> Self {

@@ -295,7 +295,7 @@ impl Leadership {
         outcome
     }
 
-    fn election(&self) -> Election {
+    pub(super) fn election(&self) -> Election {
         let NominationInner { client, facts, .. } = self.nomination();
         let (site, format) = (&facts.settings.site, facts.settings.format);
         let when_promoted = facts.settings.when_promoted;

@@ -13,6 +13,7 @@ use zk_session::ZnodePath;
 
 use super::face::NomineeFace;
 use super::inner::NominationInner;
+use super::preferring::Preference;
 use super::settings::NominationSettings;
 use super::{Election, ElectionError, Nomination, WhileSuspended};
 use crate::acl::Acls;
@@ -30,6 +31,7 @@ impl Election {
             client,
             path: path.to_owned(),
             data: Bytes::new(),
+            preference: None,
             acls: Acls::open(),
             policy: Policy::default(),
             when_asked: WhenAsked::default(),
@@ -100,7 +102,7 @@ impl Election {
         let refused = |error| ElectionError::InvalidAcl { path: self.path.clone(), error };
         let acl = AclList::new(&self.acls.checked().map_err(refused)?);
         let node = self.policy.election_node;
-        let site = site(&self.client, &path, self.data.clone(), acl, node);
+        let site = site(&self.client, &path, self.candidate_data(), acl, node);
         if !site.may_have_siblings() {
             return Err(invalid(PathError::Chroot));
         }
@@ -113,6 +115,16 @@ impl Election {
             when_promoted: self.when_promoted,
         };
         Ok(Arc::clone(self.settings.get_or_init(|| Arc::new(settings))))
+    }
+
+    /// Returns the data of candidates: the caller's, and the preference behind them.
+    fn candidate_data(&self) -> Bytes {
+        let Some(preference) = self.preference else {
+            return self.data.clone();
+        };
+        let between = if self.data.is_empty() { "" } else { " " };
+        let preference = format!("{between}{preference}");
+        Bytes::from([&self.data[..], preference.as_bytes()].concat())
     }
 
     fn stand(
@@ -144,6 +156,18 @@ impl Election {
     /// Sets the data of the candidate znode: by convention the nominee's name.
     pub fn data(mut self, data: impl Into<Bytes>) -> Self {
         (self.data, self.settings) = (data.into(), OnceLock::new());
+        self
+    }
+
+    /// Sets how much this nominee is preferred as the leader: the greater, the better (default: 0, which is not
+    /// written). Leaders hand over to a better candidate if they are to
+    /// ([`RunOptions::prefer`](super::RunOptions::prefer)).
+    ///
+    /// It is the last word of the candidate's data: `host-7 preference=5`. Participants of other libraries take it
+    /// for a part of the name, and may state one so. To change it, stand again.
+    pub fn preference(mut self, preference: i32) -> Self {
+        self.preference = Some(Preference::new(preference));
+        self.settings = OnceLock::new();
         self
     }
 

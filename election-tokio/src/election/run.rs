@@ -1,23 +1,46 @@
 //! Runs a leader's work, which ends before its leadership.
 
 mod cancelled;
+mod checks;
 mod options;
 mod report;
 mod term;
+mod well;
+mod wellbeing;
 
 use core::future::{Future, poll_fn};
 use core::pin::{Pin, pin};
 use core::task::Poll;
+use core::time::Duration;
 
 use tokio::time::timeout;
 
 use super::inner::WithdrawError;
 use super::leadership::Leadership;
 use super::nomination::Nomination;
-use super::status::{EndReason, Role};
+use super::preferring::{BetterCandidate, GaveWay};
+use super::status::{EndReason, LostReason, Role};
 pub use cancelled::{CancelReason, Cancellation, Cancelled};
+pub use checks::{Change, CheckFailure, Checked, Checks, Condition};
 pub use options::{OnStepDownRequest, RunOptions};
 pub use report::{Resignation, RunEnd, RunError, RunReport, Term, TermEnd, Terms, WorkEnd};
+pub use well::RunWhileWellError;
+use wellbeing::Wellbeing;
+
+/// The end of a nomination's part in a run.
+enum Stint {
+    /// The run is over, and the nominee is to leave.
+    Over(RunEnd),
+    /// The nominee is unwell, and is to leave until it is well again.
+    Unwell,
+}
+
+/// What came before the election, or it.
+enum Waited {
+    Elected(Leadership),
+    Shutdown,
+    Unwell,
+}
 
 impl Nomination {
     /// Runs `work` in each term in which this nominee leads, until the work returns by itself, `shutdown`
@@ -44,6 +67,8 @@ impl Nomination {
     /// - At `shutdown`, and when a client asks the leader to step down, it cancels the work. The
     ///   work has the grace of the options to end, and is dropped after that. Only then is the
     ///   candidate deleted.
+    /// - Once a better candidate is to lead ([`RunOptions::prefer`]), it cancels the work likewise, and steps
+    ///   down for that one. If that has gone meanwhile, the work begins anew with the same token.
     /// - When the connection is lost, the work goes on by the default policy
     ///   ([`WhileSuspended`](super::WhileSuspended)). It is cancelled early enough to have the
     ///   grace, or half of what is left of the lease if that is less, before the lease deadline.
@@ -61,6 +86,9 @@ impl Nomination {
     /// To spawn it, let the work own what it uses: `async move |leadership, cancelled| …`, with clones within.
     /// If the work borrows, rustc says "implementation of `Send` is not general enough" at the `spawn`.
     ///
+    /// [`Election::run_while_well`](super::Election::run_while_well) does this with checks whether the nominee is
+    /// well.
+    ///
     /// # Errors
     ///
     /// The reason of the nomination's end, if it ended: an error that standing again does not
@@ -74,27 +102,59 @@ impl Nomination {
     ) -> Result<RunReport<T>, RunError<T>> {
         let mut shutdown = pin!(shutdown);
         let mut terms = Terms::new();
-        let end = loop {
-            let leadership = match self.elected_before(shutdown.as_mut()).await {
-                Ok(Some(leadership)) => leadership,
-                Ok(None) => break RunEnd::Shutdown,
-                Err(EndReason::Resigned(departure)) => {
-                    let (end, resignation) = (RunEnd::Resigned, Resignation::Done(departure));
-                    return Ok(RunReport { end, terms, resignation });
-                }
-                Err(reason) => return Err(RunError { reason, terms }),
+        let well = Wellbeing::Unchecked;
+        let stint = self.stint(&options, &well, shutdown.as_mut(), &mut work, &mut terms).await;
+        match stint {
+            Ok(Stint::Over(end)) => self.conclude(end, options.resignation, terms).await,
+            // None is unwell without a check.
+            Ok(Stint::Unwell) => self.conclude(RunEnd::Shutdown, options.resignation, terms).await,
+            Err(reason) => concluded(reason, terms),
+        }
+    }
+
+    /// Runs `work` in each term, until the run is over or the nominee is unwell. Its work has ended
+    /// by then, and the nomination has not.
+    async fn stint<T>(
+        &mut self,
+        options: &RunOptions,
+        well: &Wellbeing,
+        mut shutdown: Pin<&mut impl Future>,
+        work: &mut impl AsyncFnMut(Leadership, Cancelled) -> T,
+        terms: &mut Terms<T>,
+    ) -> Result<Stint, EndReason> {
+        loop {
+            let leadership = match self.elected_before(shutdown.as_mut(), well).await? {
+                Waited::Elected(leadership) => leadership,
+                Waited::Shutdown => return Ok(Stint::Over(RunEnd::Shutdown)),
+                Waited::Unwell => return Ok(Stint::Unwell),
             };
-            let term = term::lead(&leadership, &options, shutdown.as_mut(), &mut work).await;
+            let mut term = term::lead(&leadership, options, well, shutdown.as_mut(), work).await;
+            if let TermEnd::HandedOver(better) = term.end {
+                term.end = give_way(&leadership, better).await;
+            }
             let end = term.end.clone();
             terms.push(term);
             match end {
-                TermEnd::Finished => break RunEnd::Finished,
-                TermEnd::Shutdown => break RunEnd::Shutdown,
+                TermEnd::Finished => return Ok(Stint::Over(RunEnd::Finished)),
+                TermEnd::Shutdown => return Ok(Stint::Over(RunEnd::Shutdown)),
+                TermEnd::Unwell(_) => return Ok(Stint::Unwell),
                 TermEnd::SteppedDown(_) => leadership.end_term(),
-                TermEnd::Suspended | TermEnd::Lost(_) => {}
+                TermEnd::HandedOver(_)
+                | TermEnd::CandidateGone(_)
+                | TermEnd::Suspended
+                | TermEnd::Lost(_) => {}
             }
-        };
-        let resignation = match timeout(options.resignation, self.withdraw()).await {
+        }
+    }
+
+    /// Withdraws the nomination, and reports.
+    async fn conclude<T>(
+        self,
+        end: RunEnd,
+        longest: Duration,
+        terms: Terms<T>,
+    ) -> Result<RunReport<T>, RunError<T>> {
+        let resignation = match timeout(longest, self.withdraw()).await {
             Ok(Ok(departure)) => Resignation::Done(departure),
             Ok(Err(error @ WithdrawError::Unconfirmed(_))) => Resignation::Unconfirmed(error),
             Ok(Err(WithdrawError::AlreadyEnded(reason))) => {
@@ -105,18 +165,23 @@ impl Nomination {
         Ok(RunReport { end, terms, resignation })
     }
 
-    /// Waits until this nominee leads and has a connection. Returns `None` if the shutdown comes
-    /// first.
+    /// Waits until this nominee leads and has a connection, unless the shutdown comes first or the
+    /// nominee is unwell.
     async fn elected_before(
         &mut self,
         mut shutdown: Pin<&mut impl Future>,
-    ) -> Result<Option<Leadership>, EndReason> {
+        well: &Wellbeing,
+    ) -> Result<Waited, EndReason> {
         let mut elected = pin!(self.elected_and_connected());
+        let mut unwell = pin!(well.unwell());
         poll_fn(|cx| {
             if shutdown.as_mut().poll(cx).is_ready() {
-                return Poll::Ready(Ok(None));
+                return Poll::Ready(Ok(Waited::Shutdown));
             }
-            elected.as_mut().poll(cx).map_ok(Some)
+            if unwell.as_mut().poll(cx).is_ready() {
+                return Poll::Ready(Ok(Waited::Unwell));
+            }
+            elected.as_mut().poll(cx).map_ok(Waited::Elected)
         })
         .await
     }
@@ -133,5 +198,26 @@ impl Nomination {
             // doubt.
             let _resumed_or_over = status.wait_for(|status| !is_suspended(&status.role)).await;
         }
+    }
+}
+
+/// Steps down for a better candidate, now that the work has ended, if it still is the next.
+async fn give_way(leadership: &Leadership, better: BetterCandidate) -> TermEnd {
+    match leadership.step_down_for(&better).await {
+        Ok(GaveWay::SteppedDown) => TermEnd::HandedOver(better),
+        Ok(GaveWay::CandidateGone) => TermEnd::CandidateGone(better),
+        Err(LostReason::Suspended) => TermEnd::Suspended,
+        Err(lost) => TermEnd::Lost(lost),
+    }
+}
+
+/// Reports the end of a nomination that its run has not withdrawn.
+fn concluded<T>(reason: EndReason, terms: Terms<T>) -> Result<RunReport<T>, RunError<T>> {
+    match reason {
+        EndReason::Resigned(departure) => {
+            let (end, resignation) = (RunEnd::Resigned, Resignation::Done(departure));
+            Ok(RunReport { end, terms, resignation })
+        }
+        reason => Err(RunError { reason, terms }),
     }
 }

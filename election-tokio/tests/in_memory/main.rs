@@ -73,6 +73,8 @@ mod other_servers;
 #[cfg(test)]
 mod pauses;
 #[cfg(test)]
+mod preferences;
+#[cfg(test)]
 mod queues;
 #[cfg(test)]
 mod raw;
@@ -115,5 +117,7 @@ mod wakers;
 mod wakings;
 #[cfg(test)]
 mod warnings;
+#[cfg(test)]
+mod wellness;
 #[cfg(test)]
 mod wrong_answers;

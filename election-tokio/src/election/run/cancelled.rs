@@ -3,6 +3,7 @@
 use tokio::sync::watch;
 use tokio::time::Instant;
 
+use crate::election::preferring::BetterCandidate;
 use crate::election::status::LostReason;
 use crate::election::step_down_request::StepDownRequested;
 
@@ -46,6 +47,12 @@ pub enum CancelReason {
     Shutdown,
     /// A client asks this leader to step down, and its policy is to consent.
     StepDownRequested(StepDownRequested),
+    /// The nominee is unwell, by its [`Checks`](crate::election::Checks), and is to withdraw. With the
+    /// reason of the check that decided.
+    Unwell(String),
+    /// A better candidate is the next, and has stood for the time of
+    /// [`PreferBetter`](crate::election::PreferBetter).
+    BetterCandidate(BetterCandidate),
     /// The connection is lost, and either the policy is to stop at once or the lease deadline is
     /// near. The work begins anew if the session goes on.
     Suspended,

@@ -2,13 +2,16 @@
 
 use core::time::Duration;
 
+use crate::election::preferring::PreferBetter;
+
 /// How [`Nomination::run_with`](super::super::Nomination::run_with) ends the work, and itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 #[must_use]
 pub struct RunOptions {
     pub(super) grace: Duration,
     pub(super) resignation: Duration,
     pub(super) on_step_down_request: OnStepDownRequest,
+    pub(super) prefer: PreferBetter,
 }
 
 /// The reaction when a client asks the leader to [step
@@ -32,13 +35,14 @@ impl Default for RunOptions {
 }
 
 impl RunOptions {
-    /// Returns the defaults: a grace of ten seconds, a resignation within five, and consent to
-    /// requests to step down.
+    /// Returns the defaults: a grace of ten seconds, a resignation within five, consent to requests to
+    /// step down, and no preference.
     pub const fn new() -> Self {
         Self {
             grace: Duration::from_secs(10),
             resignation: Duration::from_secs(5),
             on_step_down_request: OnStepDownRequest::Consent,
+            prefer: PreferBetter::Never,
         }
     }
 
@@ -58,6 +62,13 @@ impl RunOptions {
     /// Sets what happens when a client asks the leader to step down.
     pub const fn on_step_down_request(mut self, follows: OnStepDownRequest) -> Self {
         self.on_step_down_request = follows;
+        self
+    }
+
+    /// Sets whether the leader hands over to a better candidate, and when (default: never).
+    /// [`Election::preference`](super::super::Election::preference) states how good a candidate is.
+    pub fn prefer(mut self, prefer: PreferBetter) -> Self {
+        self.prefer = prefer;
         self
     }
 }

@@ -4,6 +4,7 @@ use election_core::Token;
 use election_core::election::Departure;
 
 use crate::election::inner::WithdrawError;
+use crate::election::preferring::BetterCandidate;
 use crate::election::status::{EndReason, LostReason};
 use crate::election::step_down_request::StepDownRequested;
 
@@ -88,6 +89,13 @@ pub enum TermEnd {
     Shutdown,
     /// A client asked the leader to step down.
     SteppedDown(StepDownRequested),
+    /// The nominee was unwell, and withdrew. With the reason of the check that decided.
+    Unwell(String),
+    /// A better candidate was the next, and the leader has stepped down for it.
+    HandedOver(BetterCandidate),
+    /// A better candidate was the next, and has gone while the work ended. The next term has the same
+    /// token.
+    CandidateGone(BetterCandidate),
     /// The connection was lost, and the work ended before the lease did. If the session goes on, so
     /// does the leadership: the next term then has the same token.
     Suspended,

@@ -11,7 +11,9 @@ use tokio::time::{Instant, sleep_until};
 use super::cancelled::{CancelReason, Cancelled, Canceller};
 use super::options::{OnStepDownRequest, RunOptions};
 use super::report::{Term, TermEnd, WorkEnd};
+use super::wellbeing::Wellbeing;
 use crate::election::leadership::Leadership;
+use crate::election::preferring::{BetterCandidate, PreferBetter};
 use crate::election::status::{LostReason, Role, Status};
 use crate::election::step_down_request::StepDownRequested;
 
@@ -19,6 +21,9 @@ use crate::election::step_down_request::StepDownRequested;
 enum Ending {
     Shutdown,
     StepDown(StepDownRequested),
+    /// The nominee is unwell, for this reason.
+    Unwell(String),
+    Better(BetterCandidate),
     /// The lease runs out, or the connection is lost and the policy is to stop then.
     Suspended,
 }
@@ -33,13 +38,15 @@ enum First<T> {
 pub(super) async fn lead<T>(
     leadership: &Leadership,
     options: &RunOptions,
+    well: &Wellbeing,
     shutdown: Pin<&mut impl Future>,
     work: &mut impl AsyncFnMut(Leadership, Cancelled) -> T,
 ) -> Term<T> {
     let token = leadership.token();
     let (canceller, heard) = Canceller::new();
     let mut work = pin!(work(leadership.clone(), heard));
-    let first = leadership.guard(first(leadership, options, shutdown, work.as_mut())).await;
+    let first = first(leadership, options, well, shutdown, work.as_mut());
+    let first = leadership.guard(first).await;
     let ending = match first {
         Ok(First::Returned(value)) => {
             return Term { token, end: TermEnd::Finished, work: WorkEnd::Returned(value) };
@@ -53,13 +60,19 @@ pub(super) async fn lead<T>(
     };
     let until = match &ending {
         Ending::Suspended => grace_of(leadership, options.grace).1,
-        Ending::Shutdown | Ending::StepDown(_) => later(options.grace),
+        Ending::Shutdown | Ending::StepDown(_) | Ending::Unwell(_) | Ending::Better(_) => {
+            later(options.grace)
+        }
     };
     let (reason, end) = match ending {
         Ending::Shutdown => (CancelReason::Shutdown, TermEnd::Shutdown),
         Ending::StepDown(request) => {
             let reason = CancelReason::StepDownRequested(request.clone());
             (reason, TermEnd::SteppedDown(request))
+        }
+        Ending::Unwell(reason) => (CancelReason::Unwell(reason.clone()), TermEnd::Unwell(reason)),
+        Ending::Better(better) => {
+            (CancelReason::BetterCandidate(better.clone()), TermEnd::HandedOver(better))
         }
         Ending::Suspended => (CancelReason::Suspended, TermEnd::Suspended),
     };
@@ -75,10 +88,13 @@ pub(super) async fn lead<T>(
 async fn first<T>(
     leadership: &Leadership,
     options: &RunOptions,
+    well: &Wellbeing,
     mut shutdown: Pin<&mut impl Future>,
     mut work: Pin<&mut impl Future<Output = T>>,
 ) -> First<T> {
     let mut asked = pin!(asked(leadership, options.on_step_down_request));
+    let mut unwell = pin!(well.unwell());
+    let mut better = pin!(better(leadership, &options.prefer));
     let mut runs_out = pin!(lease_runs_out(leadership, options.grace));
     poll_fn(|cx| {
         if shutdown.as_mut().poll(cx).is_ready() {
@@ -89,6 +105,12 @@ async fn first<T>(
         }
         if let Poll::Ready(request) = asked.as_mut().poll(cx) {
             return Poll::Ready(First::Ending(Ending::StepDown(request)));
+        }
+        if let Poll::Ready(reason) = unwell.as_mut().poll(cx) {
+            return Poll::Ready(First::Ending(Ending::Unwell(reason)));
+        }
+        if let Poll::Ready(better) = better.as_mut().poll(cx) {
+            return Poll::Ready(First::Ending(Ending::Better(better)));
         }
         runs_out.as_mut().poll(cx).map(|()| First::Ending(Ending::Suspended))
     })
@@ -104,6 +126,17 @@ async fn asked(leadership: &Leadership, policy: OnStepDownRequest) -> StepDownRe
         },
         OnStepDownRequest::LeaveToWork => core::future::pending().await,
     }
+}
+
+/// Waits until a better candidate is the next. The end of the leadership is noticed elsewhere.
+async fn better(leadership: &Leadership, prefer: &PreferBetter) -> BetterCandidate {
+    if !matches!(prefer, PreferBetter::Never) {
+        // Boxed, since it is large, and most leaders have no preference.
+        if let Ok(better) = Box::pin(leadership.better_candidate(prefer)).await {
+            return better;
+        }
+    }
+    core::future::pending().await
 }
 
 /// Waits until the work of a suspended leader has to be cancelled, so that it has a grace before the lease
