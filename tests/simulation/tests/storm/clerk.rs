@@ -12,6 +12,7 @@ use crate::laws::{NOTICE, ledger};
 use crate::locks::Lock;
 use crate::network::Way;
 use crate::servers::TICK;
+use crate::slots::ledgers_of_slots;
 
 pub(crate) struct Clerk {
     client: Client,
@@ -24,7 +25,7 @@ impl Clerk {
         let builder = Client::builder(&way.addresses()).connector(way.connector());
         let client = builder.seed(rng.u64(..)).connect().await.expect("nothing is broken yet");
         let of_locks = Lock::ALL.into_iter().map(Lock::ledger);
-        let ledgers = (0..elections).chain(of_locks).map(ledger);
+        let ledgers = (0..elections).chain(of_locks).chain(ledgers_of_slots()).map(ledger);
         for path in ledgers.chain([NOTICE.to_owned()]) {
             let created = client.create(&path, "0", CreateMode::Persistent).await;
             created.expect("nothing is broken yet");

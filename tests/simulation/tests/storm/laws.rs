@@ -7,6 +7,7 @@ mod locks;
 mod operated;
 mod permits;
 mod recipes;
+mod slots;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -23,6 +24,8 @@ pub(crate) use self::operated::{Elected, Wish};
 use self::permits::PermitBook;
 pub(crate) use self::recipes::PARTICIPANTS;
 use self::recipes::RecipeBook;
+pub(crate) use self::slots::Season;
+use self::slots::SlotBook;
 use crate::story::Story;
 
 /// The beginning of the paths of all elections.
@@ -70,6 +73,7 @@ struct Book {
     operated: OperatedBook,
     permits: PermitBook,
     recipes: RecipeBook,
+    slots: SlotBook,
     tally: Tally,
     broken: Option<String>,
 }
@@ -114,6 +118,15 @@ pub(crate) struct Tally {
     pub(crate) taken: u64,
     pub(crate) finished: u64,
     pub(crate) counted: u64,
+    /// Guards of slots.
+    pub(crate) slots_gained: u64,
+    /// Plans of slots that planners wrote, and the slots that these moved.
+    pub(crate) plans: u64,
+    pub(crate) slots_moved: u64,
+    /// Plans that were not held against the one before: it was deleted or overwritten, or none saw it.
+    pub(crate) plans_excused: u64,
+    /// Works on slots that did not end in time.
+    pub(crate) slots_overdue: u64,
     /// Of runs on an ensemble: times that another member led it.
     pub(crate) successions: u64,
     pub(crate) ensembles: u64,
@@ -150,6 +163,11 @@ impl AddAssign for Tally {
         self.taken += other.taken;
         self.finished += other.finished;
         self.counted += other.counted;
+        self.slots_gained += other.slots_gained;
+        self.plans += other.plans;
+        self.slots_moved += other.slots_moved;
+        self.plans_excused += other.plans_excused;
+        self.slots_overdue += other.slots_overdue;
         self.successions += other.successions;
         self.ensembles += other.ensembles;
         self.judged += other.judged;
@@ -182,10 +200,24 @@ impl Tally {
             && self.taken > 5 * seeds
             && self.finished > seeds
             && self.counted > 5 * seeds
+            && self.slots_gained > 20 * seeds
+            && self.plans > 4 * seeds
+            && self.slots_moved > 10 * seeds
             && self.judged > 300 * seeds
             && self.unknown > 50 * seeds
             && self.ensembles >= seeds / 2
             && self.successions > 2 * self.ensembles
+    }
+}
+
+impl Tally {
+    /// Whether enough has happened in runs of slots alone.
+    pub(crate) fn slots_are_shared_in_a_storm(self, seeds: u64) -> bool {
+        self.slots_gained > 40 * seeds
+            && self.plans > 8 * seeds
+            && self.slots_moved > 20 * seeds
+            && self.slots_overdue > seeds
+            && self.plans_excused < self.plans / 2
     }
 }
 
@@ -321,6 +353,7 @@ impl Book {
             operated: OperatedBook::default(),
             permits: PermitBook::default(),
             recipes: RecipeBook::default(),
+            slots: SlotBook::default(),
             tally: Tally::default(),
             broken: None,
         }

@@ -20,6 +20,7 @@ use crate::locks::LOCKS;
 use crate::operated::OPERATED;
 use crate::permits::SEMAPHORE;
 use crate::setting::LONGEST;
+use crate::slots::SLOTS;
 
 /// Longer than anything may take that a client waits for: a connection counts as dead after two
 /// thirds of the session timeout, and a member that is cut off from its ensemble drops its clients
@@ -179,6 +180,11 @@ impl Life {
         self.delete_ephemerals(OPERATED, |_| true).await;
     }
 
+    /// Does the same with its candidate among the members of slots, and with the locks of slots.
+    pub(crate) async fn let_go_of_slots(&self) {
+        self.delete_ephemerals(SLOTS, |_| true).await;
+    }
+
     /// Does the same with permits.
     pub(crate) async fn let_go_of_permits(&self) {
         self.delete_ephemerals(SEMAPHORE, |_| true).await;
@@ -243,7 +249,7 @@ impl Life {
     }
 
     /// Waits for a connection; `None` once the client is closed.
-    async fn connected(&self) -> Option<()> {
+    pub(crate) async fn connected(&self) -> Option<()> {
         sleep(Duration::from_millis(1)).await;
         let mut connection = self.client.connection_updates();
         let state = connection.wait_for(|state| {

@@ -10,6 +10,7 @@ mod calm;
 mod clerk;
 mod epochs;
 mod guarded;
+mod keeper;
 mod laws;
 mod life;
 mod locks;
@@ -20,8 +21,11 @@ mod plagues;
 mod process;
 mod queue;
 mod recipes;
+mod scene;
 mod servers;
 mod setting;
+mod sharing;
+mod slots;
 mod storm;
 mod story;
 
@@ -33,6 +37,7 @@ use std::thread;
 use tokio::runtime::Builder;
 
 use crate::laws::Tally;
+use crate::sharing::Sharing;
 use crate::storm::Storm;
 
 /// What came of some seeds.
@@ -59,11 +64,8 @@ impl Passed {
 /// another.
 #[test]
 fn no_law_is_broken() {
-    let seeds = match std::env::var("STORM_SEEDS") {
-        Ok(seeds) => parsed(&seeds).expect("STORM_SEEDS is a range, such as 1000..2000"),
-        Err(_) => 0..30,
-    };
-    let Passed { total, broken } = pass(&seeds);
+    let seeds = seeds_or(0..30);
+    let Passed { total, broken } = pass(&seeds, pass_one);
     if let Some(first) = broken.first() {
         panic!("{first}; {} seeds broke a law", broken.len());
     }
@@ -76,22 +78,44 @@ fn no_law_is_broken() {
 /// The same where an operator deletes the operated election, and leaders write in their epoch.
 #[test]
 fn no_law_is_broken_where_an_election_is_deleted() {
-    let Passed { total, broken } = pass(&(10_000..10_008));
+    let Passed { total, broken } = pass(&(10_000..10_008), pass_one);
     assert!(broken.is_empty(), "{}; {} seeds broke a law", broken[0], broken.len());
     assert!(total.deletions > 4 && total.writes_in_epochs > 400, "{total:?}");
+}
+
+/// The same where all processes share slots, and do nothing else.
+#[test]
+fn no_law_of_slots_is_broken() {
+    let seeds = seeds_or(0..40);
+    let Passed { total, broken } = pass(&seeds, share_one);
+    if let Some(first) = broken.first() {
+        panic!("{first}; {} seeds broke a law", broken.len());
+    }
+    println!("{seeds:?}: {total:?}");
+    let count = seeds.end - seeds.start;
+    assert!(count < 10 || total.slots_are_shared_in_a_storm(count), "{total:?}");
 }
 
 /// Also the ids of nominees come from the seed: names of znodes, and the order of lists by that.
 #[test]
 fn a_storm_is_the_same_each_time() {
-    for seed in [2, 10_004] {
-        let runs = [pass_one(seed), pass_one(seed)];
-        let [first, second] = runs.map(|run| format!("{run:?}"));
+    for (seed, play) in [(2, pass_one as Play), (10_004, pass_one), (3, share_one)] {
+        let [first, second] = [play(seed), play(seed)].map(|run| format!("{run:?}"));
         assert_eq!(first, second, "seed {seed}");
     }
 }
 
-fn pass(seeds: &Range<u64>) -> Passed {
+/// Plays a seed.
+type Play = fn(u64) -> Result<Tally, String>;
+
+fn seeds_or(usual: Range<u64>) -> Range<u64> {
+    match std::env::var("STORM_SEEDS") {
+        Ok(seeds) => parsed(&seeds).expect("STORM_SEEDS is a range, such as 1000..2000"),
+        Err(_) => usual,
+    }
+}
+
+fn pass(seeds: &Range<u64>, play: Play) -> Passed {
     let goes_on = std::env::var_os("STORM_GOES_ON").is_some();
     let threads = match std::env::var_os("STORM_STORY") {
         Some(_) => 1,
@@ -105,7 +129,7 @@ fn pass(seeds: &Range<u64>) -> Passed {
         for _ in 0..threads {
             scope.spawn(|| {
                 while let Some(seed) = next() {
-                    let outcome = pass_one(seed);
+                    let outcome = play(seed);
                     if outcome.is_err() && !goes_on {
                         left.lock().expect("no panic").start = seeds.end;
                     }
@@ -118,9 +142,23 @@ fn pass(seeds: &Range<u64>) -> Passed {
 }
 
 fn pass_one(seed: u64) -> Result<Tally, String> {
+    played(seed, "no_law_is_broken", Storm::pass(seed))
+}
+
+fn share_one(seed: u64) -> Result<Tally, String> {
+    played(seed, "no_law_of_slots", Sharing::pass(seed))
+}
+
+fn played(
+    seed: u64,
+    test: &str,
+    run: impl Future<Output = Result<Tally, String>>,
+) -> Result<Tally, String> {
     let runtime = Builder::new_current_thread().enable_time().start_paused(true).build();
-    let passed = runtime.expect("a runtime").block_on(Storm::pass(seed));
-    passed.map_err(|law| format!("seed {seed}: {law}; again: STORM_SEEDS={seed}..{}", seed + 1))
+    let passed = runtime.expect("a runtime").block_on(run);
+    passed.map_err(|law| {
+        format!("seed {seed}: {law}; again: STORM_SEEDS={seed}..{} {test}", seed + 1)
+    })
 }
 
 fn parsed(range: &str) -> Option<Range<u64>> {

@@ -8,14 +8,14 @@ use zk_embedded::Throttling;
 
 use crate::network::{Flow, Port, Way, Weather};
 use crate::process::Order;
+use crate::scene::Scene;
 use crate::servers::{Condition, Impairment, Line, Servers};
 use crate::setting::LONGEST;
-use crate::storm::Storm;
 
 /// The longest time that bytes of a process with a slow way take.
 const SLOW: Duration = Duration::from_millis(200);
 
-impl Storm {
+impl Scene {
     pub(crate) fn plague(&mut self) {
         let victim = self.rng.usize(0..self.ways.len());
         let way = self.ways[victim].clone();

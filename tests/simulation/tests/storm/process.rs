@@ -11,10 +11,11 @@ use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
-use crate::laws::{self, Laws};
+use crate::laws::{self, Laws, Season};
 use crate::life::{self, Life, Post};
 use crate::network::Way;
 use crate::recipes::{Born, Queues};
+use crate::scene::Cast;
 use crate::setting::Setting;
 
 /// More often than by default: the calm does not last for a minute. A candidate whose deletion was
@@ -37,6 +38,7 @@ pub(crate) enum Order {
 
 pub(crate) struct Process {
     pub(crate) number: usize,
+    pub(crate) cast: Cast,
     pub(crate) setting: Setting,
     pub(crate) laws: Laws,
     pub(crate) rng: fastrand::Rng,
@@ -45,6 +47,7 @@ pub(crate) struct Process {
     pub(crate) rng_of_recipes: fastrand::Rng,
     pub(crate) rng_of_operating: fastrand::Rng,
     pub(crate) rng_of_ids: fastrand::Rng,
+    pub(crate) rng_of_slots: fastrand::Rng,
     pub(crate) way: Way,
 }
 
@@ -62,6 +65,11 @@ impl Process {
             line += u64::from(inheritance.is_none());
             inheritance = self.live(line, inheritance, &mut orders).await;
             sleep(Duration::from_millis(self.rng.u64(0..300))).await;
+            if self.cast == Cast::Slots && self.laws.season_of_slots() == Season::Storm {
+                // Long enough, now and then, for its slots to be spread.
+                let longest = 1_u64 << self.rng_of_slots.u8(0..=13);
+                sleep(Duration::from_millis(self.rng_of_slots.u64(0..=longest))).await;
+            }
         }
     }
 
@@ -79,13 +87,13 @@ impl Process {
         orders: &mut mpsc::Receiver<Order>,
     ) -> Option<Inheritance> {
         let mut builder = self.builder();
-        let mut predecessors = Vec::new();
+        let (mut predecessors, mut born) = (Vec::new(), Born::Anew);
         if let Some(Inheritance { ticket, nominees }) = inheritance {
             builder = builder.resume(ticket, IfGone::StartAnew);
             if let Some(timeout) = self.setting.new_timeout(&mut self.rng) {
                 builder = builder.session_timeout(timeout);
             }
-            predecessors = nominees;
+            (predecessors, born) = (nominees, Born::Heir);
         }
         let client = builder.start().expect("the options are good");
         self.laws.tell(|| format!("process {} begins a life in line {line}", self.number));
@@ -102,10 +110,9 @@ impl Process {
             tasks.spawn(alive.clone().stand(nomination, post.clone()));
             posts.push(post);
         }
-        if !predecessors.is_empty() {
+        if born == Born::Heir {
             tasks.spawn(alive.clone().tidy(posts.clone()));
         }
-        let born = if predecessors.is_empty() { Born::Anew } else { Born::Heir };
         let queues = Queues::of(&client);
         self.laws.is_born(self.number);
         self.begin_work(&alive, &queues, born, &mut tasks);
@@ -128,6 +135,17 @@ impl Process {
 
     /// Begins what the process does beside its elections.
     fn begin_work(&mut self, alive: &Life, queues: &Queues, born: Born, tasks: &mut JoinSet<()>) {
+        let (member, rng) = (alive.clone(), self.rng_of_slots.fork());
+        let terms = self.setting.slots[self.number].clone();
+        tasks.spawn(async move {
+            if born == Born::Heir {
+                member.let_go_of_slots().await;
+            }
+            member.share_slots(terms, rng).await;
+        });
+        if self.cast == Cast::Slots {
+            return;
+        }
         tasks.spawn(alive.clone().follow());
         tasks.spawn(alive.clone().follow_by_reading());
         tasks.spawn(alive.clone().work(self.rng.fork()));

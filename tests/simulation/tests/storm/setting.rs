@@ -5,6 +5,8 @@ use core::time::Duration;
 use zk_embedded::ExpiryPace;
 use zk_simulation::ensemble::TouchLoss;
 
+use crate::slots::Terms;
+
 /// The timeout that sessions ask for, unless they ask for different ones.
 const USUAL: Duration = Duration::from_secs(2);
 const SHORT: Duration = Duration::from_millis(1500);
@@ -24,6 +26,8 @@ pub(crate) struct Setting {
     pub(crate) sync_limit: u32,
     pub(crate) expiry_pace: ExpiryPace,
     pub(crate) touch_loss: TouchLoss,
+    /// Of each process.
+    pub(crate) slots: Vec<Terms>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +39,8 @@ pub(crate) enum Timeouts {
 }
 
 impl Setting {
-    pub(crate) fn draw(rng: &mut fastrand::Rng) -> Self {
+    /// Draws one; that of slots from numbers of its own.
+    pub(crate) fn draw(rng: &mut fastrand::Rng, rng_of_slots: &mut fastrand::Rng) -> Self {
         let servers = if rng.u8(..4) == 0 { 1 } else { 3 };
         let pace = |rng: &mut fastrand::Rng| Duration::from_millis(rng.u64(..150));
         let expiry_pace = match rng.u8(..4) {
@@ -59,6 +64,7 @@ impl Setting {
             sync_limit: rng.u32(3..=10),
             expiry_pace,
             touch_loss,
+            slots: Terms::draw(rng_of_slots),
         }
     }
 

@@ -6,6 +6,7 @@ use election_tokio::Token;
 use election_tokio::election::Leadership;
 use election_tokio::lock::LockGuard;
 use election_tokio::semaphore::Permit;
+use election_tokio::slots::SlotGuard;
 
 pub(super) trait Grant {
     fn is_valid(&self) -> bool;
@@ -61,6 +62,12 @@ impl<Of: Copy, G: Grant> Grants<Of, G> {
         });
         look
     }
+
+    /// Returns one that is as asked for, with its process.
+    pub(super) fn find(&self, is: impl Fn(&G) -> bool) -> Option<(Of, usize)> {
+        let mut found = self.0.iter().filter(|held| held.grant.upgrade().is_some_and(|g| is(&g)));
+        found.next().map(|held| (held.of, held.process))
+    }
 }
 
 macro_rules! grants {
@@ -78,3 +85,13 @@ macro_rules! grants {
 }
 
 grants!(Leadership, LockGuard, Permit);
+
+impl Grant for SlotGuard {
+    fn is_valid(&self) -> bool {
+        LockGuard::is_valid(self)
+    }
+
+    fn token(&self) -> Token {
+        LockGuard::token(self)
+    }
+}

@@ -20,6 +20,7 @@ use self::lines::{Lines, Peer, member_id, place_of};
 use crate::laws::{Laws, ledger};
 use crate::locks::Lock;
 use crate::setting::Setting;
+use crate::slots::ledgers_of_slots;
 
 pub(crate) const TICK: Duration = Duration::from_millis(200);
 const SHORTEST_TIMEOUT: Duration = TICK.saturating_mul(2);
@@ -274,8 +275,9 @@ impl Core {
         }
         self.laws.recipes_show(host.database());
         self.laws.operated_shows(host.database());
+        self.laws.slots_show(host.database());
         let of_locks = Lock::ALL.into_iter().map(Lock::ledger);
-        for election in (0..self.elections).chain(of_locks) {
+        for election in (0..self.elections).chain(of_locks).chain(ledgers_of_slots()) {
             if let Some(ledger) = host.database().znode(&ledger(election)) {
                 let data = ledger.data().unwrap_or_default();
                 self.laws.ledger_shows((place, election), data);
