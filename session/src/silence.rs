@@ -48,7 +48,7 @@ impl Waits {
     #[inline]
     pub(crate) fn note(&mut self, now: Instant, waited: Duration, timeout: Duration) {
         if self.note_wait(now, waited) && waited >= least(timeout) {
-            self.pauses.longest = self.pauses.longest.max(waited);
+            self.pauses.present = self.pauses.present.max(waited);
         }
     }
 
@@ -71,9 +71,9 @@ impl Waits {
         if self.all.is_over(now, MEMORY) {
             self.turn(now);
         }
-        let is_longest = waited > self.all.longest;
+        let is_longest = waited > self.all.present;
         if is_longest {
-            self.all.longest = waited;
+            self.all.present = waited;
         }
         is_longest
     }
@@ -112,14 +112,15 @@ fn least(timeout: Duration) -> Duration {
 struct Longest {
     /// When the present interval began.
     since: Instant,
-    longest: Duration,
+    /// The longest of this interval.
+    present: Duration,
     /// The longest of the interval before.
     before: Duration,
 }
 
 impl Longest {
     const fn new(now: Instant) -> Self {
-        Self { since: now, longest: Duration::ZERO, before: Duration::ZERO }
+        Self { since: now, present: Duration::ZERO, before: Duration::ZERO }
     }
 
     fn is_over(&self, now: Instant, interval: Duration) -> bool {
@@ -128,13 +129,13 @@ impl Longest {
 
     fn turn(&mut self, now: Instant, interval: Duration) {
         let is_recent = !self.is_over(now, interval * 2);
-        self.before = if is_recent { self.longest } else { Duration::ZERO };
-        self.longest = Duration::ZERO;
+        self.before = if is_recent { self.present } else { Duration::ZERO };
+        self.present = Duration::ZERO;
         self.since = now;
     }
 
     fn longest(&self) -> Duration {
-        self.longest.max(self.before)
+        self.present.max(self.before)
     }
 }
 
