@@ -112,7 +112,7 @@ fn least(timeout: Duration) -> Duration {
 struct Longest {
     /// When the present interval began.
     since: Instant,
-    /// The longest of that interval.
+    /// The longest of this interval.
     present: Duration,
     /// The longest of the interval before.
     before: Duration,

@@ -80,18 +80,10 @@ fn answer_request(frame: &[u8], output: &mut Vec<u8>) {
     output.extend_from_slice(body);
 }
 
+/// Returns data and a `Stat`, made once.
 fn data() -> &'static [u8] {
-    const DATA: [u8; ANSWER - 20] = {
-        let mut body = [0; ANSWER - 20];
-        body[3] = 100;
-        let mut at = 4;
-        while at < 104 {
-            body[at] = b'x';
-            at += 1;
-        }
-        body
-    };
-    &DATA
+    static DATA: OnceLock<Vec<u8>> = OnceLock::new();
+    DATA.get_or_init(|| [&100_u32.to_be_bytes()[..], &[b'x'; 100], &[0; 68]].concat())
 }
 
 /// Returns a list, made once.

@@ -104,7 +104,9 @@ async fn count_reconnects(client: Client, seen: Arc<Seen>, begun: Instant) {
             let mut reconnects = seen.reconnects.lock().await;
             let minutes = reconnects.len().max(minute + 1);
             reconnects.resize(minutes, 0);
-            reconnects[minute] += 1;
+            if let Some(reconnects) = reconnects.get_mut(minute) {
+                *reconnects += 1;
+            }
         }
     }
 }
