@@ -47,6 +47,7 @@ mod tls;
 mod values;
 mod verify;
 mod watch;
+mod wellness;
 
 use std::path::PathBuf;
 
@@ -98,6 +99,7 @@ pub(crate) use tls::TlsArgs;
 pub(crate) use values::{EventsTo, ListenAddress, ReadyFd, Servers, SessionTimeout, TickTime};
 pub(crate) use verify::VerifyArgs;
 pub(crate) use watch::WatchArgs;
+pub(crate) use wellness::WellnessArgs;
 
 use exit_codes::{EXIT_CODES, SERVER_EXIT_CODES};
 

@@ -2,7 +2,7 @@
 
 pub(crate) mod lookup;
 
-use election_tokio::election::{Candidate, ObservedLeader};
+use election_tokio::election::{Candidate, ObservedLeader, Preference};
 use election_tokio::lock::Contender;
 use election_tokio::{SessionId, Token};
 use serde::Serialize;
@@ -53,7 +53,9 @@ impl Shown {
 
     /// Returns whether a text from `zkelect list` means this candidate.
     pub(crate) fn is_called(&self, name: &str) -> bool {
-        self.znode == name || self.id.as_deref() == Some(name)
+        let stripped = |id: &str| Preference::strip(id.as_bytes()) == name.as_bytes();
+        self.znode == name
+            || self.id.as_deref().is_some_and(|id| id == name || stripped(id) && !name.is_empty())
     }
 
     /// Returns the name, cut to fit a line; without a name, the znode.
@@ -105,6 +107,9 @@ mod tests {
         let named = shown(b"host-a");
         assert!(named.is_called("host-a") && named.is_called("c-1") && !named.is_called("host"));
         assert_eq!(named.describe(), "host-a (token 7)");
+        let preferred = shown(b"host-b preference=5");
+        assert!(preferred.is_called("host-b") && preferred.is_called("host-b preference=5"));
+        assert!(!shown(b"preference=5").is_called(""));
         let nameless = shown(b"\xff");
         assert_eq!(nameless.describe(), "c-1 (token 7)");
         assert!(!nameless.is_called(""));

@@ -26,7 +26,7 @@ use election_tokio::slots::SlotsError;
 use election_tokio::{ConnectError, Error, ErrorCode, ErrorKind, TransactionError};
 
 use crate::args::{FormatName, LockFormat, QueueFormatName};
-use crate::exit::Exit;
+use crate::exit::{CommandExit, Exit};
 use crate::settings::SettingsError;
 pub(crate) use operating::OperatingFailure;
 
@@ -97,6 +97,8 @@ pub(crate) enum Failure {
     PasswordFile { path: PathBuf, error: io::Error },
     #[error("{} cannot be started: {error}", command.display())]
     Command { command: OsString, error: io::Error },
+    #[error("the check cannot be started: sh ended with {} for {command:?}", exit_of_shell(*.exit))]
+    Check { command: String, exit: CommandExit },
     #[error("{what}: {error}")]
     System { what: &'static str, error: io::Error },
     #[error("{0}")]
@@ -207,6 +209,7 @@ impl Failure {
             Self::Slots(error) => Self::exit_of_slots(error),
             Self::EventsFile { .. } => Exit::EventsFile,
             Self::Command { error, .. } => of_command(error),
+            Self::Check { exit, .. } => Exit::Command(*exit),
         }
     }
 
@@ -303,6 +306,10 @@ impl From<EnterError> for Failure {
             error => Self::RoundUnderWay(error),
         }
     }
+}
+
+fn exit_of_shell(exit: CommandExit) -> u8 {
+    Exit::Command(exit).code()
 }
 
 fn of_command(error: &io::Error) -> Exit {

@@ -29,7 +29,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 pub(crate) use boot_time::BootTime;
 pub(crate) use descriptors::{receive_descriptor, send_descriptor};
-pub(crate) use family::{SELF, adopt_orphans, check_means, kill_children};
+pub(crate) use family::{SELF, adopt_orphans, check_means, kill_children, kill_orphans};
 pub(crate) use link::{EndedBy, KilledAt, Link, Order, Report};
 pub(crate) use session::HeldSession;
 

@@ -2,12 +2,14 @@
 
 mod announcer;
 mod board;
+mod candidacy;
 mod event;
 mod http;
 mod lead;
 mod notifier;
 mod part;
 mod standing;
+mod wellness;
 mod words;
 
 use std::io::{self, IsTerminal as _};
@@ -28,6 +30,7 @@ use http::Bound;
 pub(crate) use lead::OnStepDownRequest;
 use part::CommandState;
 use standing::{Nominee, Standing};
+use wellness::Wellness;
 
 /// Stands for election until COMMAND has ended by itself, or a signal comes.
 pub(crate) async fn run(args: RunArgs) -> Result<Exit, Failure> {
@@ -50,8 +53,14 @@ pub(crate) async fn run(args: RunArgs) -> Result<Exit, Failure> {
         Waited::Told(signal) => return Ok(Exit::Signal(signal.as_raw())),
         Waited::OutOfTime(bound) => return Err(Failure::NotElected(bound)),
     }
-    let nomination = args.in_election(&client).nominate()?;
-    let nominee = Nominee::new(nomination, recorder, args.on_step_down_request(), announcer);
+    // The path and the access list are checked before the first check is made.
+    let election = args.in_election(&client);
+    let wellness = Wellness::start(&args, &id);
+    let gives_way = (args.on_step_down_request(), args.prefer());
+    let mut nominee = Nominee::new(wellness, recorder, gives_way, announcer);
+    if args.wellness.check.is_none() {
+        nominee.stand(election.nominate()?);
+    }
     let mut run = Run { args, id, contender, nominee };
     let outcome = run.until_over().await;
     let Run { contender, nominee, .. } = run;
@@ -93,6 +102,17 @@ impl Run {
                         Waited::OutOfTime(bound) => return Err(Failure::NotElected(bound)),
                     }
                 }
+                Standing::Well => {
+                    let election = self.args.in_election(self.contender.client());
+                    self.nominee.stand(election.nominate()?);
+                    continue;
+                }
+                Standing::Unwell => match self.contender.wait(self.nominee.withdraw()).await {
+                    Waited::Until(()) => continue,
+                    Waited::Told(signal) => return Ok(Exit::Signal(signal.as_raw())),
+                    Waited::OutOfTime(bound) => return Err(Failure::NotElected(bound)),
+                },
+                Standing::Unusable(exit) => return Err(wellness::unusable(&self.args, exit)),
                 Standing::Waiting | Standing::Leading { .. } | Standing::InDoubt { .. } => {}
             }
             let is_a_matter_of_time =

@@ -12,8 +12,7 @@ use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::guard::{BootTime, EndedBy, HeldSession, KilledAt};
 use crate::signals::{Signals, UserSignals};
-use command::News;
-pub(crate) use command::{GuardedCommand, Input, Privileges, Task, WhileSuspended};
+pub(crate) use command::{GuardedCommand, Input, News, Privileges, Task, WhileSuspended};
 
 /// The condition of COMMAND: a leadership, a lock or the like.
 pub(crate) trait Held {

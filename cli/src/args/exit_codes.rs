@@ -15,8 +15,8 @@ Exit codes of `run`, `lock`, `semaphore`, `slots run`, `barrier enter` and `queu
        or the session expired with --on-expiry end
    77  the server refused for lack of permission
    78  what the server holds does not fit, such as a missing chroot
-  126  COMMAND cannot be executed
-  127  COMMAND was not found
+  126  COMMAND, or the first --check, cannot be executed
+  127  COMMAND, or the program of the first --check, was not found
   128 + N  signal N ended zkelect before COMMAND was started
 
 Exit codes of the others, but for `server`: 0, those above, and

@@ -1,13 +1,14 @@
 //! The command line of `zkelect run`.
 
 use clap::{Args, ValueEnum};
-use election_tokio::election::{Election, OnLoss};
+use election_tokio::election::{Election, OnLoss, PreferBetter};
 use election_tokio::session::OnExpiry;
 use election_tokio::{Client, ClientBuilder};
 
 use super::exit_codes::EXIT_CODES;
 use super::{
     AclArgs, CommandArgs, ElectionFormat, LeaseArgs, ListenAddress, ReadyFd, ServersArgs, Time,
+    WellnessArgs,
 };
 use crate::failure::Failure;
 #[cfg(target_os = "linux")]
@@ -22,6 +23,7 @@ Examples:
       --election /leader -- ./serve
   zkelect run --servers zk1:2181 --election /leader --http 127.0.0.1:8080 --ready-fd 3 -- \\
       sh -c './load && echo ready >&3; exec ./serve'
+  zkelect run --servers zk1:2181 --election /leader --check 'curl -fsS http://127.0.0.1:8080/health' -- ./serve
   zkelect run --servers zk1:2181 --election /leader --auth digest:/etc/me.zk --acl creator -- ./serve
 
 COMMAND finds in its environment:
@@ -76,6 +78,13 @@ pub(crate) struct RunArgs {
     /// zkelect stands again behind the others.
     #[arg(long)]
     ignore_step_down: bool,
+    /// How much this nominee is preferred as the leader: the greater, the better; 0 for those without. A leader with
+    /// this option hands over to a better candidate.
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub(crate) preference: Option<i32>,
+    /// How long a better candidate has to have stood until this leader hands over to it.
+    #[arg(long, value_name = "TIME", default_value = "30s", requires = "preference")]
+    hand_over_after: Time,
     /// Give COMMAND a descriptor of this number, 3 say, to write a line to when it has taken over.
     /// From then on others see that the new leader is ready, and what the line says. Every further
     /// line replaces it.
@@ -97,6 +106,8 @@ pub(crate) struct RunArgs {
     pub(crate) acl: AclArgs,
     #[command(flatten)]
     pub(crate) lease: LeaseArgs,
+    #[command(flatten)]
+    pub(crate) wellness: WellnessArgs,
     #[command(flatten)]
     pub(crate) command: CommandArgs,
 }
@@ -124,6 +135,11 @@ impl RunArgs {
         if self.ignore_step_down { OnStepDownRequest::Ignore } else { OnStepDownRequest::Consent }
     }
 
+    /// Returns whether this leader hands over to a better candidate.
+    pub(crate) fn prefer(&self) -> PreferBetter {
+        self.preference.map_or(PreferBetter::Never, |_| PreferBetter::After(*self.hand_over_after))
+    }
+
     /// Returns the builder of the client that keeps the session.
     pub(crate) fn client(&self) -> Result<ClientBuilder, Failure> {
         let client = self.lease.apply(self.servers.client()?).on_expiry(self.on_expiry.on_expiry());
@@ -139,8 +155,12 @@ impl RunArgs {
         let data = self.command.data(self.command.id());
         // With --once no COMMAND starts any more after a loss.
         let on_loss = if self.once { OnLoss::StandUntilElected } else { OnLoss::StandAgain };
-        client
-            .election(&self.election)
+        let election = client.election(&self.election);
+        let election = match self.preference {
+            Some(preference) => election.preference(preference),
+            None => election,
+        };
+        election
             .format(name.format())
             .acls(self.acl.acls())
             .data(data)

@@ -57,6 +57,10 @@ impl Failure {
             }
             _ if self.session_end().is_some_and(is_authentication) => AUTHENTICATION_ADVICE,
             Self::Operation(error) => return operation_advice(error),
+            Self::Check { .. } => {
+                "give --check a command line for sh whose program is in the PATH of zkelect, or has a path of its \
+                 own, and may be executed: 127 is \"not found\", 126 \"not executable\""
+            }
             Self::Put(PutError::Request(error)) if !error.may_have_happened() => {
                 return operation_advice(error);
             }

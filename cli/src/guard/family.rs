@@ -46,6 +46,23 @@ pub(crate) fn kill_children() -> Remainder {
     }
 }
 
+/// Kills the children of this process that are not this program, and so no guards. Returns whether
+/// there were any.
+pub(crate) fn kill_orphans() -> bool {
+    let own = fs::read_link(SELF).ok();
+    let mut killed = false;
+    for child in children() {
+        let pid = child.as_raw_pid();
+        let is_guard = own.is_some() && fs::read_link(format!("/proc/{pid}/exe")).ok() == own;
+        if !is_guard && kill_process(child, Signal::KILL).is_ok() {
+            killed = true;
+            // It has not ended yet, or this finds out that it has.
+            let _ = waitpid(Some(child), WaitOptions::NOHANG);
+        }
+    }
+    killed
+}
+
 /// The processes that [`kill_children`] has left.
 #[derive(Debug, Default)]
 pub(crate) struct Remainder {

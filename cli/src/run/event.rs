@@ -64,11 +64,24 @@ pub(super) enum ElectionEvent {
         asker: String,
         reason: String,
     },
+    /// A better candidate has stood for the time, and is the next; zkelect signals COMMAND to stop.
+    BetterCandidate {
+        #[serde(flatten)]
+        by: By,
+        better: String,
+        preference: i32,
+    },
     /// The nominee gave up the leadership on request, and stands again; COMMAND has ended.
     SteppedDown {
         #[serde(flatten)]
         by: By,
     },
+    /// The nominee's checks say that it is not well. It stops COMMAND if it leads, and withdraws.
+    Unwell {
+        reason: String,
+    },
+    /// Its checks say that it is well: it stands.
+    Well {},
     /// The nominee resigned; COMMAND has ended.
     Resigned {
         #[serde(flatten)]
@@ -101,7 +114,10 @@ impl Event for ElectionEvent {
             Self::Lost { .. } => "lost",
             Self::Acknowledged { .. } => "acknowledged",
             Self::StepDownRequested { .. } => "step_down_requested",
+            Self::BetterCandidate { .. } => "better_candidate",
             Self::SteppedDown { .. } => "stepped_down",
+            Self::Unwell { .. } => "unwell",
+            Self::Well {} => "well",
             Self::Resigned { .. } => "resigned",
             Self::Ended { .. } => "ended",
         }
@@ -144,9 +160,14 @@ impl Event for ElectionEvent {
             Self::StepDownRequested { asker, reason, .. } => {
                 format!("{asker} asks this leader to step down: {reason}")
             }
+            Self::BetterCandidate { better, preference, .. } => {
+                format!("hands over to {better}, which is better: its preference is {preference}")
+            }
             Self::SteppedDown { by } => {
                 format!("steps down from the lead with token {}, and stands again", by.token)
             }
+            Self::Unwell { reason } => format!("is not well, and does not stand: {reason}"),
+            Self::Well {} => "is well, and stands".to_owned(),
             Self::Resigned { by } => format!("resigns from the lead with token {}", by.token),
             Self::Ended { reason } => format!("the nomination is over: {reason}"),
         }
@@ -215,9 +236,18 @@ mod tests {
                 r#""event":"step_down_requested","election":"/e","id":"a \"b\"","candidate":"c-1","token":7,"by":"ops","reason":"r""#,
             ),
             (
+                ElectionEvent::BetterCandidate { by: by(), better: "c-2".into(), preference: 5 },
+                r#""event":"better_candidate","election":"/e","id":"a \"b\"","candidate":"c-1","token":7,"better":"c-2","preference":5"#,
+            ),
+            (
                 ElectionEvent::SteppedDown { by: by() },
                 r#""event":"stepped_down","election":"/e","id":"a \"b\"","candidate":"c-1","token":7"#,
             ),
+            (
+                ElectionEvent::Unwell { reason: "r".into() },
+                r#""event":"unwell","election":"/e","id":"a \"b\"","reason":"r""#,
+            ),
+            (ElectionEvent::Well {}, r#""event":"well","election":"/e","id":"a \"b\"""#),
             (
                 ElectionEvent::Resigned { by: by() },
                 r#""event":"resigned","election":"/e","id":"a \"b\"","candidate":"c-1","token":7"#,

@@ -7,7 +7,9 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use election_tokio::TransactionError;
-use election_tokio::election::{EndReason, Leadership, StepDownRequested};
+use election_tokio::election::{
+    BetterCandidate, EndReason, GaveWay, Leadership, PreferBetter, StepDownRequested,
+};
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
@@ -38,10 +40,11 @@ pub(super) struct Lead {
     request: Request,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
 enum Request {
     None,
     Made,
+    /// A better candidate is the next.
+    For(BetterCandidate),
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -53,13 +56,19 @@ enum Publishing {
 /// News of a leadership's tasks.
 pub(super) enum LeadNews {
     StepDownRequested(StepDownRequested),
+    /// It is to lead in place of this leader.
+    Better(BetterCandidate),
     /// Others can now see that COMMAND has taken over, and this line with it.
     Acknowledged(String),
     NotAcknowledged(TransactionError),
 }
 
 impl Lead {
-    pub(super) fn new(leadership: Leadership, on_request: OnStepDownRequest) -> Self {
+    pub(super) fn new(
+        leadership: Leadership,
+        on_request: OnStepDownRequest,
+        prefer: PreferBetter,
+    ) -> Self {
         let leadership = Arc::new(leadership);
         let mut tasks = JoinSet::new();
         if on_request == OnStepDownRequest::Consent {
@@ -67,6 +76,12 @@ impl Lead {
             tasks.spawn(async move {
                 let request = leadership.step_down_requests().next_ready().await.ok()?;
                 Some(LeadNews::StepDownRequested(request))
+            });
+        }
+        if !matches!(prefer, PreferBetter::Never) {
+            let leadership = Arc::clone(&leadership);
+            tasks.spawn(async move {
+                Some(LeadNews::Better(leadership.better_candidate(&prefer).await.ok()?))
             });
         }
         Self {
@@ -89,7 +104,7 @@ impl Lead {
     }
 
     pub(super) fn is_asked_to_step_down(&self) -> bool {
-        self.request == Request::Made
+        !matches!(self.request, Request::None)
     }
 
     /// Publishes that COMMAND has taken over, with this line, which replaces an earlier one.
@@ -111,6 +126,7 @@ impl Lead {
         let news = self.come.pop_front()?;
         match &news {
             LeadNews::StepDownRequested(_) => self.request = Request::Made,
+            LeadNews::Better(better) => self.request = Request::For(better.clone()),
             LeadNews::Acknowledged(_) | LeadNews::NotAcknowledged(_) => {
                 self.publishing = Publishing::No;
                 if let Some(line) = self.next_line.take() {
@@ -128,6 +144,18 @@ impl Lead {
         match self.tasks.join_next().await {
             Some(ended) => self.come.extend(ended.ok().flatten()),
             None => pending().await,
+        }
+    }
+
+    /// Steps down for a better candidate, if it is asked for one. That may have gone.
+    pub(super) async fn give_way(&self) -> GaveWay {
+        match &self.request {
+            Request::For(better) => match self.leadership.step_down_for(better).await {
+                Ok(gave_way) => gave_way,
+                // A leadership that is lost is stepped down from, too.
+                Err(_) => GaveWay::SteppedDown,
+            },
+            Request::None | Request::Made => GaveWay::SteppedDown,
         }
     }
 

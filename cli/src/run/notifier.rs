@@ -49,7 +49,7 @@ impl Notifier {
         let Some(line) = &self.line else {
             return;
         };
-        let stands = !matches!(part, Part::Outside | Part::Ending);
+        let stands = !matches!(part, Part::Outside | Part::Unwell { .. } | Part::Ending);
         let ready = stands && self.readiness == Readiness::Untold;
         let state = match part {
             Part::Ending => "STOPPING=1\n",

@@ -27,6 +27,11 @@ pub(super) enum Part {
     Suspended {
         term: Term,
     },
+    /// Its checks fail. It does not stand, or is about to withdraw.
+    Unwell {
+        term: Option<Term>,
+        reason: String,
+    },
     /// The nomination is over, or being withdrawn.
     Ending,
 }
@@ -53,6 +58,7 @@ impl Part {
     pub(super) const fn term(&self) -> Option<Term> {
         match self {
             Self::Leading { term, .. } | Self::Suspended { term } => Some(*term),
+            Self::Unwell { term, .. } => *term,
             _ => None,
         }
     }
@@ -66,7 +72,7 @@ impl Part {
             | Self::AwaitingLease
             | Self::AwaitingLockDelay => true,
             Self::Leading { command, .. } => matches!(command, CommandState::Ready),
-            Self::Outside | Self::Suspended { .. } | Self::Ending => false,
+            Self::Outside | Self::Suspended { .. } | Self::Unwell { .. } | Self::Ending => false,
         }
     }
 
@@ -91,6 +97,12 @@ impl fmt::Display for Part {
             }
             Self::Suspended { term: Term { token, .. } } => {
                 write!(f, "has led with token {token}, and the connection is lost")
+            }
+            Self::Unwell { term: None, reason } => {
+                write!(f, "is not well, and does not stand: {reason}")
+            }
+            Self::Unwell { term: Some(_), reason } => {
+                write!(f, "is not well, and gives the lead up: {reason}")
             }
             Self::Ending => f.write_str("stands no more"),
         }

@@ -1,27 +1,31 @@
 //! The state of a nomination for `run`: what changed since the last look, and whether COMMAND may
 //! run.
 
+mod records;
+mod unwell;
+
 use core::future::pending;
 use core::mem;
 use core::time::Duration;
 
-use election_tokio::Updates;
 use election_tokio::election::{
-    Blocker, CandidateName, EndReason, Leadership, LostReason, Nomination, Role, Status,
-    WithdrawError,
+    Blocker, CandidateName, EndReason, GaveWay, Leadership, LostReason, Nomination, PreferBetter,
+    Role, WithdrawError,
 };
 use election_tokio::health::NomineeHealth;
 use election_tokio::lease::LeaseOutlook;
 use tokio::time::Instant;
 
 use super::announcer::Announcer;
+use super::candidacy::Candidacy;
 use super::event::{By, ElectionEvent};
-use super::lead::{Lead, LeadNews, OnStepDownRequest};
+use super::lead::{Lead, OnStepDownRequest};
 use super::part::{CommandState, Part};
-use super::words::in_words;
+use super::wellness::{State, Wellness};
 use crate::console;
 use crate::contender::Departure;
 use crate::event::Recorder;
+use crate::exit::CommandExit;
 use crate::future::now;
 use crate::supervision::{Held, Hold};
 
@@ -42,16 +46,25 @@ pub(super) enum Standing {
         /// As of [`Standing::InDoubt`].
         until: Option<Instant>,
     },
+    /// The nominee stands, leads not, and is not well: it has to withdraw.
+    Unwell,
+    /// The nominee does not stand, and is well: it has to stand.
+    Well,
+    /// The checks cannot be started.
+    Unusable(CommandExit),
     /// The nomination is over.
     Ended(EndReason),
 }
 
 pub(super) struct Nominee {
-    nomination: Nomination,
-    status: Updates<Status>,
+    candidacy: Candidacy,
+    wellness: Wellness,
+    /// The state of the nominee's checks that was recorded last.
+    state: State,
     place: Place,
     recorder: Recorder,
     on_request: OnStepDownRequest,
+    prefer: PreferBetter,
     announcer: Announcer,
     command: CommandState,
 }
@@ -70,19 +83,49 @@ enum Place {
 
 impl Nominee {
     pub(super) fn new(
-        nomination: Nomination,
+        wellness: Wellness,
         recorder: Recorder,
-        on_request: OnStepDownRequest,
+        (on_request, prefer): (OnStepDownRequest, PreferBetter),
         announcer: Announcer,
     ) -> Self {
+        // One that is not checked has been well always.
+        let state = match wellness {
+            Wellness::Unasked => State::Well,
+            Wellness::Asked { .. } => State::Unchecked,
+        };
         Self {
-            status: nomination.updates(),
-            nomination,
+            candidacy: Candidacy::Aside,
+            wellness,
+            state,
             place: Place::Outside,
             recorder,
             on_request,
+            prefer,
             announcer,
             command: CommandState::Absent,
+        }
+    }
+
+    /// Begins to stand.
+    pub(super) fn stand(&mut self, nomination: Nomination) {
+        let status = nomination.updates();
+        self.candidacy = Candidacy::Standing { nomination, status };
+    }
+
+    /// Withdraws, and waits until the candidate is gone, so that it never stands beside the next one.
+    ///
+    /// Cancel safe: once polled, the nomination is over.
+    pub(super) async fn withdraw(&mut self) {
+        if let Place::Leading(lead) | Place::Suspended(lead) = &self.place {
+            self.recorder.record(&ElectionEvent::SteppedDown { by: by(lead.leadership()) });
+        }
+        self.place = Place::Outside;
+        let candidacy = mem::replace(&mut self.candidacy, Candidacy::Aside);
+        self.announce();
+        if let Candidacy::Standing { nomination, .. } = candidacy
+            && let Err(WithdrawError::AlreadyEnded(reason)) = nomination.withdraw().await
+        {
+            self.candidacy = Candidacy::Ended(reason);
         }
     }
 
@@ -100,12 +143,24 @@ impl Nominee {
         }
     }
 
-    /// Steps down as requested, and waits until the nominee stands behind the others.
+    /// Steps down, and waits until the nominee stands behind the others, or, if it is not well, until its
+    /// candidate is gone.
     ///
-    /// Cancel safe: once polled, the leadership is over.
+    /// Leads on if it is for a better candidate, and that has gone.
+    ///
+    /// Cancel safe: the nominee may lead on.
     pub(super) async fn step_down(&mut self) {
+        if let State::Unwell(_) = self.state {
+            return self.withdraw().await;
+        }
         match mem::replace(&mut self.place, Place::Outside) {
             Place::Leading(lead) | Place::Suspended(lead) => {
+                if lead.give_way().await == GaveWay::CandidateGone {
+                    console::note(
+                        "the better candidate has gone meanwhile: this one leads on, and COMMAND starts again",
+                    );
+                    return;
+                }
                 self.recorder.record(&ElectionEvent::SteppedDown { by: by(lead.leadership()) });
                 // The next look finds how the nomination ended.
                 let _ = lead.step_down().await;
@@ -122,6 +177,14 @@ impl Nominee {
     }
 
     fn announce(&mut self) {
+        if let State::Unwell(reason) = &self.state {
+            let term = match &self.place {
+                Place::Leading(lead) | Place::Suspended(lead) => Some(lead.term()),
+                _ => None,
+            };
+            self.announcer.show(Part::Unwell { term, reason: reason.clone() });
+            return;
+        }
         self.announcer.show(match &self.place {
             Place::Outside => Part::Outside,
             Place::Following { predecessor, .. } => {
@@ -137,9 +200,16 @@ impl Nominee {
     }
 
     fn heed_status(&mut self) -> Standing {
-        let status = self.status.latest_and_update();
+        self.heed_wellness();
+        let Candidacy::Standing { nomination, status } = &mut self.candidacy else {
+            return self.stands_aside();
+        };
+        let (health, status) = (nomination.health().nominee, status.latest_and_update());
         self.record_loss();
-        if let NomineeHealth::Blocked { by, .. } = self.nomination.health().nominee {
+        if self.state != State::Well {
+            return self.heed_unwell(&status.role);
+        }
+        if let NomineeHealth::Blocked { by, .. } = health {
             self.is_blocked(status.candidate, by);
             return Standing::Waiting;
         }
@@ -158,10 +228,7 @@ impl Nominee {
                 self.awaits_delay(status.candidate, until);
                 Standing::Waiting
             }
-            Role::Ended(reason) => {
-                self.record_end(reason.to_string());
-                Standing::Ended(reason)
-            }
+            Role::Ended(reason) => self.ended(reason),
             _ => {
                 // What blocked it has gone, and it has not found its new place yet.
                 if let Place::Blocked { .. } = self.place {
@@ -172,9 +239,20 @@ impl Nominee {
         }
     }
 
+    /// Returns whether a leadership was recorded that is not over.
+    const fn has_led(&self) -> bool {
+        matches!(self.place, Place::Leading(_) | Place::Suspended(_))
+    }
+
+    fn ended(&mut self, reason: EndReason) -> Standing {
+        self.record_end(reason.to_string());
+        Standing::Ended(reason)
+    }
+
     /// Returns whether the nominee stands in a place of which no change of its status may tell.
     pub(super) fn is_to_be_looked_at(&self) -> bool {
-        matches!(self.place, Place::Outside | Place::Blocked { .. })
+        matches!(self.candidacy, Candidacy::Standing { .. })
+            && matches!(self.place, Place::Outside | Place::Blocked { .. })
     }
 
     /// Keeps the lock delay for the next leader although this one resigns: COMMAND works on.
@@ -192,10 +270,10 @@ impl Nominee {
             let event = ElectionEvent::Resigned { by: by(leadership) };
             self.recorder.record(&event);
         }
-        let Self { nomination, mut recorder, place, mut announcer, .. } = self;
+        let Self { candidacy, wellness, mut recorder, place, mut announcer, .. } = self;
+        drop(wellness);
         announcer.show(Part::Ending);
-        let left = tokio::time::timeout(bound, nomination.withdraw()).await;
-        let (reason, departure) = match left {
+        let (reason, departure) = match candidacy.leave(bound).await {
             Ok(Ok(_)) => (left_reason(&place).to_owned(), Departure::Confirmed),
             Ok(Err(WithdrawError::AlreadyEnded(reason))) => {
                 (reason.to_string(), Departure::Confirmed)
@@ -234,10 +312,10 @@ impl Nominee {
         let (mut lead, suspended) = match place {
             Place::Leading(lead) => (lead, false),
             Place::Suspended(lead) => (lead, true),
-            _ => match now(self.nomination.elected()) {
+            _ => match self.elected() {
                 Some(Ok(leadership)) => {
                     self.record_lead(&leadership, LeadEvent::Elected);
-                    (Lead::new(leadership, self.on_request), false)
+                    (Lead::new(leadership, self.on_request, self.prefer.clone()), false)
                 }
                 // Its loss is about to be reported.
                 Some(Err(_)) | None => return Standing::Waiting,
@@ -267,99 +345,11 @@ impl Nominee {
         }
     }
 
-    fn record_news(&mut self, lead: &mut Lead) {
-        while let Some(news) = lead.news() {
-            let by = by(lead.leadership());
-            self.recorder.record(&match news {
-                LeadNews::StepDownRequested(request) => ElectionEvent::StepDownRequested {
-                    by,
-                    asker: request.by,
-                    reason: request.reason,
-                },
-                LeadNews::Acknowledged(line) => ElectionEvent::Acknowledged { by, line },
-                LeadNews::NotAcknowledged(error) => {
-                    console::warn(format_args!(
-                        "others do not see that COMMAND has taken over: {error}"
-                    ));
-                    continue;
-                }
-            });
+    fn elected(&mut self) -> Option<Result<Leadership, EndReason>> {
+        match &mut self.candidacy {
+            Candidacy::Standing { nomination, .. } => now(nomination.elected()),
+            Candidacy::Aside | Candidacy::Ended(_) => None,
         }
-    }
-
-    fn record_lead(&mut self, leadership: &Leadership, event: LeadEvent) {
-        let by = by(leadership);
-        let valid_for = leadership
-            .valid_until()
-            .map_or(Duration::ZERO, |until| until.saturating_duration_since(Instant::now()));
-        let valid_for_ms = u64::try_from(valid_for.as_millis()).unwrap_or(u64::MAX);
-        self.recorder.record(&match event {
-            LeadEvent::Elected => ElectionEvent::Elected { by, valid_for_ms },
-            LeadEvent::Suspended => ElectionEvent::Suspended { by, valid_for_ms },
-            LeadEvent::Resumed => ElectionEvent::Resumed { by, valid_for_ms },
-        });
-    }
-
-    fn follows(&mut self, candidate: Option<CandidateName>, predecessor: CandidateName) {
-        if let Place::Following { candidate: recorded, predecessor: recorded_predecessor } =
-            &self.place
-            && *recorded == candidate
-            && *recorded_predecessor == predecessor
-        {
-            return;
-        }
-        self.recorder.record(&ElectionEvent::Following {
-            candidate: candidate.as_ref().map_or_else(String::new, ToString::to_string),
-            predecessor: predecessor.to_string(),
-        });
-        self.place = Place::Following { candidate, predecessor };
-    }
-
-    fn is_blocked(&mut self, candidate: Option<CandidateName>, by: Blocker) {
-        if let Place::Blocked { candidate: recorded, by: recorded_by } = &self.place
-            && *recorded == candidate
-            && *recorded_by == by
-        {
-            return;
-        }
-        self.recorder.record(&ElectionEvent::Blocked {
-            candidate: candidate.as_ref().map_or_else(String::new, ToString::to_string),
-            blocker: by.to_string(),
-        });
-        self.place = Place::Blocked { candidate, by };
-    }
-
-    fn awaits_lease(&mut self, candidate: Option<CandidateName>, outlook: LeaseOutlook) {
-        if let Place::AwaitingLease { candidate: recorded, outlook: recorded_outlook } = &self.place
-            && *recorded == candidate
-            && *recorded_outlook == outlook
-        {
-            return;
-        }
-        self.recorder.record(&ElectionEvent::AwaitingLease {
-            candidate: candidate.as_ref().map_or_else(String::new, ToString::to_string),
-            reason: in_words(outlook),
-        });
-        self.place = Place::AwaitingLease { candidate, outlook };
-    }
-
-    /// Records that the nominee waits. Its end is known once the mark of the previous leader was
-    /// read.
-    fn awaits_delay(&mut self, candidate: Option<CandidateName>, until: Option<Instant>) {
-        if let Place::AwaitingLockDelay { candidate: recorded, until: recorded_until } = &self.place
-            && *recorded == candidate
-            && *recorded_until == until
-        {
-            return;
-        }
-        if let Some(until) = until {
-            let remaining = until.saturating_duration_since(Instant::now());
-            self.recorder.record(&ElectionEvent::AwaitingLockDelay {
-                candidate: candidate.as_ref().map_or_else(String::new, ToString::to_string),
-                remaining_ms: u64::try_from(remaining.as_millis()).unwrap_or(u64::MAX),
-            });
-        }
-        self.place = Place::AwaitingLockDelay { candidate, until };
     }
 
     fn record_end(&mut self, reason: String) {
@@ -376,7 +366,11 @@ impl Held for Nominee {
             Standing::Leading { until } => Hold::Valid { until },
             Standing::InDoubt { until } => Hold::InDoubt { until },
             Standing::AskedToStepDown { until } => Hold::Requested { until },
-            Standing::Waiting | Standing::Ended(_) => Hold::Nothing,
+            Standing::Waiting
+            | Standing::Unwell
+            | Standing::Well
+            | Standing::Unusable(_)
+            | Standing::Ended(_) => Hold::Nothing,
         }
     }
 
@@ -395,10 +389,9 @@ impl Held for Nominee {
             }
         };
         tokio::select! {
-            // The last status stands, and the next look finds it.
-            Some(_) = self.status.next() => {}
+            () = self.candidacy.changed() => {}
             () = news => {}
-            else => pending().await,
+            () = self.wellness.changed() => {}
         }
     }
 }
@@ -411,6 +404,15 @@ fn by(leadership: &Leadership) -> By {
 enum Certainty {
     Certain,
     InDoubt,
+}
+
+impl Certainty {
+    const fn of(role: &Role) -> Self {
+        match role {
+            Role::Leading { .. } => Self::Certain,
+            _ => Self::InDoubt,
+        }
+    }
 }
 
 #[derive(Clone, Copy)]

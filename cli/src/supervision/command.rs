@@ -171,6 +171,30 @@ impl GuardedCommand {
         }
     }
 
+    /// Waits for the end, beside another guard's family: what a guard that was killed leaves behind is
+    /// killed, and no guard is.
+    ///
+    /// Cancel safe.
+    pub(crate) async fn news_alone(&mut self) -> News {
+        loop {
+            if let Some((exit, ended_by)) = self.ended {
+                return self.end_of_guard(exit, ended_by).await;
+            }
+            match self.link.receive().await {
+                Some(Report::Ended { exit, ended_by }) => self.ended = Some((exit, ended_by)),
+                Some(_) => {}
+                None => {
+                    // The guard has closed its socket, so it ends.
+                    let _ = self.guard_ended().await;
+                    while guard::kill_orphans() {
+                        tokio::time::sleep(LOOK).await;
+                    }
+                    return News::GuardGone(CommandExit::Signal(Signal::KILL.as_raw()));
+                }
+            }
+        }
+    }
+
     async fn end_of_guard(&mut self, exit: CommandExit, ended_by: EndedBy) -> News {
         // It has ended in any case.
         let _ = self.guard_ended().await;

@@ -75,6 +75,7 @@ mod queue_claim;
 #[cfg(test)]
 mod revoke;
 #[cfg(test)]
+mod run_check;
 mod run_http;
 #[cfg(test)]
 mod run_notify;
@@ -82,6 +83,8 @@ mod run_notify;
 mod run_options;
 #[cfg(test)]
 mod run_policies;
+#[cfg(test)]
+mod run_preference;
 #[cfg(test)]
 mod run_ready;
 #[cfg(test)]
