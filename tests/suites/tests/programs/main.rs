@@ -3,5 +3,6 @@
 
 mod command_line;
 mod examples;
+mod fences;
 mod interop;
 mod kazoo;
