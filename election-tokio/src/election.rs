@@ -68,9 +68,9 @@ pub use position::Position;
 pub use preferring::{BetterCandidate, GaveWay, Idle, PreferBetter, Preference};
 pub use probe::NominationProbe;
 pub use run::{
-    CancelReason, Cancellation, Cancelled, Change, CheckFailure, Checked, Checks, Condition,
-    OnStepDownRequest, Resignation, RunEnd, RunError, RunOptions, RunReport, RunWhileWellError,
-    Term, TermEnd, Terms, WorkEnd,
+    CancelReason, Cancellation, Cancelled, CheckFailure, Checked, Checks, Condition,
+    ConditionChange, OnStepDownRequest, Resignation, RunEnd, RunError, RunOptions, RunReport,
+    RunWhileWellError, Term, TermEnd, Terms, WorkEnd,
 };
 pub use status::{EndReason, LostReason, Role, Status};
 pub use step_down_request::{

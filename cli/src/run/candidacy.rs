@@ -30,7 +30,7 @@ impl Candidacy {
         {
             return;
         }
-        pending().await
+        pending::<()>().await;
     }
 
     /// Withdraws within a time, if there is something to withdraw.

@@ -236,18 +236,9 @@ mod tests {
                 r#""event":"step_down_requested","election":"/e","id":"a \"b\"","candidate":"c-1","token":7,"by":"ops","reason":"r""#,
             ),
             (
-                ElectionEvent::BetterCandidate { by: by(), better: "c-2".into(), preference: 5 },
-                r#""event":"better_candidate","election":"/e","id":"a \"b\"","candidate":"c-1","token":7,"better":"c-2","preference":5"#,
-            ),
-            (
                 ElectionEvent::SteppedDown { by: by() },
                 r#""event":"stepped_down","election":"/e","id":"a \"b\"","candidate":"c-1","token":7"#,
             ),
-            (
-                ElectionEvent::Unwell { reason: "r".into() },
-                r#""event":"unwell","election":"/e","id":"a \"b\"","reason":"r""#,
-            ),
-            (ElectionEvent::Well {}, r#""event":"well","election":"/e","id":"a \"b\"""#),
             (
                 ElectionEvent::Resigned { by: by() },
                 r#""event":"resigned","election":"/e","id":"a \"b\"","candidate":"c-1","token":7"#,
@@ -255,6 +246,26 @@ mod tests {
             (
                 ElectionEvent::Ended { reason: "r".into() },
                 r#""event":"ended","election":"/e","id":"a \"b\"","reason":"r""#,
+            ),
+        ];
+        for (event, fields) in cases {
+            let expected = format!("{{\"at\":\"1970-01-01T00:00:00.000Z\",{fields}}}\n");
+            assert_eq!(json_of(&Subject::Election("/e".into()), &event), expected);
+        }
+    }
+
+    #[test]
+    fn events_of_checks_and_preferences_have_the_fields_that_apply() {
+        let by = || By { candidate: "c-1".to_owned(), token: 7 };
+        let cases = [
+            (
+                ElectionEvent::Unwell { reason: "r".into() },
+                r#""event":"unwell","election":"/e","id":"a \"b\"","reason":"r""#,
+            ),
+            (ElectionEvent::Well {}, r#""event":"well","election":"/e","id":"a \"b\"""#),
+            (
+                ElectionEvent::BetterCandidate { by: by(), better: "c-2".into(), preference: 5 },
+                r#""event":"better_candidate","election":"/e","id":"a \"b\"","candidate":"c-1","token":7,"better":"c-2","preference":5"#,
             ),
         ];
         for (event, fields) in cases {

@@ -274,7 +274,7 @@ impl Nominee {
         drop(wellness);
         announcer.show(Part::Ending);
         let (reason, departure) = match candidacy.leave(bound).await {
-            Ok(Ok(_)) => (left_reason(&place).to_owned(), Departure::Confirmed),
+            Ok(Ok(())) => (left_reason(&place).to_owned(), Departure::Confirmed),
             Ok(Err(WithdrawError::AlreadyEnded(reason))) => {
                 (reason.to_string(), Departure::Confirmed)
             }

@@ -4,7 +4,7 @@ use core::future::pending;
 use core::time::Duration;
 use std::ffi::OsString;
 
-use election_tokio::election::{Change, CheckFailure, Checked, Checks, Condition};
+use election_tokio::election::{CheckFailure, Checked, Checks, Condition, ConditionChange};
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
 
@@ -95,7 +95,7 @@ impl Wellness {
             Self::Unasked => pending().await,
             Self::Asked { seen, checks: _ } => {
                 if seen.changed().await.is_err() {
-                    pending().await
+                    pending::<()>().await;
                 }
             }
         }
@@ -105,10 +105,10 @@ impl Wellness {
 fn heed(sender: &watch::Sender<State>, checked: Checked) {
     let Checked { failure, condition, change, .. } = checked;
     match (change, condition, failure) {
-        (Change::Changed, Condition::Well, _) => {
+        (ConditionChange::Changed, Condition::Well, _) => {
             sender.send_replace(State::Well);
         }
-        (Change::Changed, _, Some(reason)) => {
+        (ConditionChange::Changed, _, Some(reason)) => {
             sender.send_if_modified(|state| {
                 let is_usable = !matches!(state, State::Unusable(_));
                 if is_usable {
@@ -117,7 +117,7 @@ fn heed(sender: &watch::Sender<State>, checked: Checked) {
                 is_usable
             });
         }
-        (Change::Unchanged, Condition::Well, Some(reason)) => {
+        (ConditionChange::Unchanged, Condition::Well, Some(reason)) => {
             console::note(format_args!("a check failed: {reason}"));
         }
         _ => {}

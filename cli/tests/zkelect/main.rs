@@ -76,6 +76,7 @@ mod queue_claim;
 mod revoke;
 #[cfg(test)]
 mod run_check;
+#[cfg(test)]
 mod run_http;
 #[cfg(test)]
 mod run_notify;

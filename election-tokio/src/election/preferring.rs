@@ -22,17 +22,17 @@ use crate::client::Obstacle;
 use crate::path::child_path;
 use crate::{Children, Error};
 
-/// Whether a leader hands over to a better candidate: one whose [preference](Election::preference) is strictly
+/// The policy of a leader towards a better candidate: one whose [preference](Election::preference) is strictly
 /// greater, and that has stood for a time. One that is not well does not stand
 /// ([`Election::run_while_well`]).
 #[derive(Clone, Debug, Default)]
 pub enum PreferBetter {
-    /// It does not. No preference is read.
+    /// It leads on. No preference is read.
     #[default]
     Never,
-    /// It does, once the better one has stood for this time, as the leader saw it.
+    /// It hands over once the better one has stood for this time, as the leader saw it.
     After(Duration),
-    /// It does, once the better one has stood for a time and the work is idle.
+    /// It hands over once the better one has stood for a time and the work is idle.
     WhenIdle {
         /// The time.
         stood: Duration,
@@ -41,7 +41,8 @@ pub enum PreferBetter {
     },
 }
 
-/// Whether the work of a leader is idle; asked once a second while a better candidate waits.
+/// A function that tells whether the work of a leader is idle. The leader calls it once a second while a better
+/// candidate waits.
 #[derive(Clone)]
 pub struct Idle(Arc<dyn Fn() -> bool + Send + Sync>);
 
@@ -182,7 +183,7 @@ struct Entry {
     sequence: Sequence,
 }
 
-/// What a leader knows of the candidates behind it.
+/// The knowledge of a leader of the candidates behind it.
 struct Book {
     /// The name of its own candidate.
     own: String,

@@ -21,7 +21,7 @@ use super::nomination::Nomination;
 use super::preferring::{BetterCandidate, GaveWay};
 use super::status::{EndReason, LostReason, Role};
 pub use cancelled::{CancelReason, Cancellation, Cancelled};
-pub use checks::{Change, CheckFailure, Checked, Checks, Condition};
+pub use checks::{CheckFailure, Checked, Checks, Condition, ConditionChange};
 pub use options::{OnStepDownRequest, RunOptions};
 pub use report::{Resignation, RunEnd, RunError, RunReport, Term, TermEnd, Terms, WorkEnd};
 pub use well::RunWhileWellError;
@@ -35,7 +35,7 @@ enum Stint {
     Unwell,
 }
 
-/// What came before the election, or it.
+/// The first of the events that end a wait for the election.
 enum Waited {
     Elected(Leadership),
     Shutdown,
@@ -103,7 +103,7 @@ impl Nomination {
         let mut shutdown = pin!(shutdown);
         let mut terms = Terms::new();
         let well = Wellbeing::Unchecked;
-        let stint = self.stint(&options, &well, shutdown.as_mut(), &mut work, &mut terms).await;
+        let stint = self.stint((&options, &well), shutdown.as_mut(), &mut work, &mut terms).await;
         match stint {
             Ok(Stint::Over(end)) => self.conclude(end, options.resignation, terms).await,
             // None is unwell without a check.
@@ -116,8 +116,7 @@ impl Nomination {
     /// by then, and the nomination has not.
     async fn stint<T>(
         &mut self,
-        options: &RunOptions,
-        well: &Wellbeing,
+        (options, well): (&RunOptions, &Wellbeing),
         mut shutdown: Pin<&mut impl Future>,
         work: &mut impl AsyncFnMut(Leadership, Cancelled) -> T,
         terms: &mut Terms<T>,

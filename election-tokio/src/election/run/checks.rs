@@ -31,12 +31,12 @@ pub struct Checked {
     /// The verdict since.
     pub condition: Condition,
     /// Whether it has changed the verdict.
-    pub change: Change,
+    pub change: ConditionChange,
 }
 
-/// Whether a check has changed the verdict.
+/// The effect of a check on the verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Change {
+pub enum ConditionChange {
     /// The verdict is another one.
     Changed,
     /// The verdict stays.
@@ -47,7 +47,7 @@ pub enum Change {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CheckFailure {
-    /// It said so, with this reason.
+    /// The check returned this reason.
     #[error("{0}")]
     Said(String),
     /// It did not end in time, and was dropped.
@@ -118,7 +118,11 @@ impl<C> Checks<C> {
             let outcome = if failure.is_none() { Outcome::Passed } else { Outcome::Failed };
             let before = hysteresis.condition();
             let condition = hysteresis.heed(outcome);
-            let change = if condition == before { Change::Unchanged } else { Change::Changed };
+            let change = if condition == before {
+                ConditionChange::Unchanged
+            } else {
+                ConditionChange::Changed
+            };
             heard(Checked { failure, condition, change });
         }
     }

@@ -124,7 +124,7 @@ impl Election {
                 Err(error) => return Err(RunWhileWellError::Election { error, terms }),
             };
             let stint =
-                nomination.stint(&options, well, shutdown.as_mut(), &mut work, &mut terms).await;
+                nomination.stint((&options, well), shutdown.as_mut(), &mut work, &mut terms).await;
             match stint {
                 Ok(Stint::Over(end)) => {
                     return Ok(nomination.conclude(end, options.resignation, terms).await?);

@@ -4,9 +4,9 @@ use core::future::pending;
 
 use tokio::sync::watch;
 
-use super::checks::{Change, Checked, Condition};
+use super::checks::{Checked, Condition, ConditionChange};
 
-/// Whether the nominee of a run is well.
+/// The wellbeing of the nominee of a run.
 pub(super) enum Wellbeing {
     /// It is not checked, and counts as well.
     Unchecked,
@@ -28,9 +28,11 @@ impl Seen {
     pub(super) fn of(checked: Checked) -> Option<Self> {
         let reason = checked.failure.map(|failure| failure.to_string());
         match (checked.change, checked.condition) {
-            (Change::Unchanged, _) | (_, Condition::Unchecked) => None,
-            (Change::Changed, Condition::Well) => Some(Self::Well),
-            (Change::Changed, Condition::Unwell) => Some(Self::Unwell(reason.unwrap_or_default())),
+            (ConditionChange::Unchanged, _) | (_, Condition::Unchecked) => None,
+            (ConditionChange::Changed, Condition::Well) => Some(Self::Well),
+            (ConditionChange::Changed, Condition::Unwell) => {
+                Some(Self::Unwell(reason.unwrap_or_default()))
+            }
         }
     }
 }
@@ -46,7 +48,7 @@ impl Wellbeing {
                 let is_well = |seen: &Seen| matches!(seen, Seen::Well);
                 if seen.clone().wait_for(is_well).await.is_err() {
                     // No check is made any more.
-                    pending().await
+                    pending::<()>().await;
                 }
             }
         }
