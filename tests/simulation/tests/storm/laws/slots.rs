@@ -1,6 +1,6 @@
 //! The laws of slots: one holder of each, plans that are even, and no slot moved that need not be.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use election_tokio::Token;
@@ -32,6 +32,9 @@ pub(super) struct SlotBook {
     /// The plan that was committed last, and what is known of its znode.
     plan: Option<SlotPlan>,
     znode: Option<Stat>,
+    /// The holders, by their tokens, whose znodes an operator may have deleted: the next one holds the slot before they
+    /// hear of that.
+    deposed: BTreeSet<i64>,
     /// The plans that an operator may have written.
     of_operators: Vec<String>,
 }
@@ -68,6 +71,7 @@ impl Laws {
     pub(crate) fn slots_are_held_in_turn(&self) {
         let mut book = self.book();
         let Look { mut valid, risen } = book.slots.holders.look();
+        valid.retain(|(_, _, token)| !book.slots.deposed.contains(&token.get()));
         valid.sort_unstable();
         if let Some(process) = risen {
             book.broken(format!("{process} holds a slot again by a guard that was over"));
@@ -99,6 +103,11 @@ impl Laws {
     /// An operator is about to write this where the plan stands.
     pub(crate) fn operator_writes_a_plan(&self, text: &str) {
         self.book().slots.of_operators.push(text.to_owned());
+    }
+
+    /// An operator is about to delete the znode of the holder with this token.
+    pub(crate) fn operator_breaks_a_slot(&self, token: Zxid) {
+        self.book().slots.deposed.insert(token.get());
     }
 
     /// Checks the plan after each step of a server.
