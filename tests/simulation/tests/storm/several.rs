@@ -94,7 +94,10 @@ impl Life {
         sleep(Duration::from_millis(rng.u64(0..500))).await;
         let end = async {
             match rng.u8(..4) {
-                0 => Ok(drop(run)),
+                0 => {
+                    drop(run);
+                    Ok(())
+                }
                 1 => run.failed().await,
                 _ => run.succeeded().await,
             }

@@ -76,7 +76,8 @@ impl Laws {
         if let Some(process) = risen {
             book.broken(format!("{process} holds a slot again by a guard that was over"));
         }
-        if let Some([one, other]) = valid.array_windows().find(|[one, other]| one.0 == other.0) {
+        let mut pairs = valid.iter().zip(valid.iter().skip(1));
+        if let Some((one, other)) = pairs.find(|(one, other)| one.0 == other.0) {
             book.broken(format!("two hold a slot: {one:?} and {other:?} (slot, process, token)"));
         }
         let now = Instant::now();
@@ -156,10 +157,10 @@ impl Book {
         };
         let owners = last.owners();
         let owned = plan.owners();
-        let stays = |(slot, owner): (&&SlotName, &Option<&SlotName>)| {
-            owner.is_some() && owners.get(*slot) == Some(owner)
+        let stays = |slot: &SlotName, owner: Option<&SlotName>| {
+            owner.is_some() && owners.get(slot).copied().flatten() == owner
         };
-        let kept = owned.iter().filter(|it| stays(*it)).count();
+        let kept = owned.iter().filter(|(slot, owner)| stays(slot, **owner)).count();
         let moved =
             owned.keys().filter(|slot| owners.get(**slot).is_some_and(Option::is_some)).count()
                 - kept;
@@ -184,7 +185,7 @@ impl Parts {
         let weights: usize = plan.members().values().map(|member| weight(member.weight)).sum();
         let part = |own: usize| match weights {
             0 => (0, false),
-            _ => (slots * own / weights, slots * own % weights != 0),
+            _ => (slots * own / weights, !(slots * own).is_multiple_of(weights)),
         };
         let of: BTreeMap<_, _> = plan
             .members()
