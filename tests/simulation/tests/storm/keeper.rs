@@ -60,7 +60,7 @@ impl Keeper {
                 5 => self.delete_plan().await,
                 6 => self.favour(victim).await,
                 7 => self.delete_a_child("members", victim).await,
-                _ => self.delete_a_child(&format!("slots/{victim}"), 0).await,
+                _ => self.break_the_lock_of(victim).await,
             }
         };
         // What is given up may happen still.
@@ -98,7 +98,19 @@ impl Keeper {
         let _ = self.client.set_data(&plan_path(), text, stat.version).await;
     }
 
-    /// Deletes one of those that stand there: a member's candidate, or the lock of a slot.
+    /// Deletes the znode of the holder of a slot. The next one holds it at once, and the holder hears of it later.
+    async fn break_the_lock_of(&self, slot: usize) {
+        let path = format!("{SLOTS}/slots/{slot}");
+        let Ok(contenders) = self.client.get_children(&path).await else { return };
+        let suffix = |name: &&str| name.rsplit("__").next().unwrap_or_default().to_owned();
+        let Some(first) = contenders.iter().min_by_key(suffix) else { return };
+        let path = format!("{path}/{first}");
+        let Ok(Some(stat)) = self.client.exists(&path).await else { return };
+        self.laws.operator_breaks_a_slot(stat.czxid);
+        let _ = self.client.delete(&path, Version::ANY).await;
+    }
+
+    /// Deletes one of those that stand there: a member's candidate.
     async fn delete_a_child(&self, node: &str, at: usize) {
         let path = format!("{SLOTS}/{node}");
         let Ok(children) = self.client.get_children(&path).await else { return };

@@ -7,6 +7,7 @@ mod locks;
 mod operated;
 mod permits;
 mod recipes;
+mod several;
 mod slots;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,6 +25,7 @@ pub(crate) use self::operated::{Elected, Wish};
 use self::permits::PermitBook;
 pub(crate) use self::recipes::PARTICIPANTS;
 use self::recipes::RecipeBook;
+use self::several::SeveralBook;
 pub(crate) use self::slots::Season;
 use self::slots::SlotBook;
 use crate::story::Story;
@@ -73,6 +75,7 @@ struct Book {
     operated: OperatedBook,
     permits: PermitBook,
     recipes: RecipeBook,
+    several: SeveralBook,
     slots: SlotBook,
     tally: Tally,
     broken: Option<String>,
@@ -118,6 +121,10 @@ pub(crate) struct Tally {
     pub(crate) taken: u64,
     pub(crate) finished: u64,
     pub(crate) counted: u64,
+    /// Guards of several locks at once.
+    pub(crate) several: u64,
+    /// Runs of the job.
+    pub(crate) runs: u64,
     /// Guards of slots.
     pub(crate) slots_gained: u64,
     /// Plans of slots that planners wrote, and the slots that these moved.
@@ -163,6 +170,8 @@ impl AddAssign for Tally {
         self.taken += other.taken;
         self.finished += other.finished;
         self.counted += other.counted;
+        self.several += other.several;
+        self.runs += other.runs;
         self.slots_gained += other.slots_gained;
         self.plans += other.plans;
         self.slots_moved += other.slots_moved;
@@ -200,9 +209,11 @@ impl Tally {
             && self.taken > 5 * seeds
             && self.finished > seeds
             && self.counted > 5 * seeds
+            && self.several > 10 * seeds
+            && self.runs > 3 * seeds
             && self.slots_gained > 20 * seeds
             && self.plans > 4 * seeds
-            && self.slots_moved > 10 * seeds
+            && self.slots_moved > 3 * seeds
             && self.judged > 300 * seeds
             && self.unknown > 50 * seeds
             && self.ensembles >= seeds / 2
@@ -353,6 +364,7 @@ impl Book {
             operated: OperatedBook::default(),
             permits: PermitBook::default(),
             recipes: RecipeBook::default(),
+            several: SeveralBook::default(),
             slots: SlotBook::default(),
             tally: Tally::default(),
             broken: None,

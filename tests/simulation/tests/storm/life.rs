@@ -20,6 +20,7 @@ use crate::locks::LOCKS;
 use crate::operated::OPERATED;
 use crate::permits::SEMAPHORE;
 use crate::setting::LONGEST;
+use crate::several::SEVERAL;
 use crate::slots::SLOTS;
 
 /// Longer than anything may take that a client waits for: a connection counts as dead after two
@@ -183,6 +184,11 @@ impl Life {
     /// Does the same with its candidate among the members of slots, and with the locks of slots.
     pub(crate) async fn let_go_of_slots(&self) {
         self.delete_ephemerals(SLOTS, |_| true).await;
+    }
+
+    /// Does the same with several locks, and with the lock of the job.
+    pub(crate) async fn let_go_of_several(&self) {
+        self.delete_ephemerals(SEVERAL, |_| true).await;
     }
 
     /// Does the same with permits.

@@ -24,6 +24,7 @@ mod recipes;
 mod scene;
 mod servers;
 mod setting;
+mod several;
 mod sharing;
 mod slots;
 mod storm;

@@ -146,6 +146,15 @@ impl Process {
         if self.cast == Cast::Slots {
             return;
         }
+        let rngs = [self.rng_of_slots.fork(), self.rng_of_slots.fork()];
+        let contender = alive.clone();
+        tasks.spawn(async move {
+            if born == Born::Heir {
+                contender.let_go_of_several().await;
+            }
+            let [first, second] = rngs;
+            tokio::join!(contender.clone().take_several(first), contender.run_the_job(second));
+        });
         tasks.spawn(alive.clone().follow());
         tasks.spawn(alive.clone().follow_by_reading());
         tasks.spawn(alive.clone().work(self.rng.fork()));

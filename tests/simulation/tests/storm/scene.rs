@@ -131,6 +131,7 @@ impl Scene {
             self.laws.operated_by_one_at_most();
             self.laws.permits_are_enough();
             self.laws.slots_are_held_in_turn();
+            self.laws.several_exclude_each_other();
             let leader = self.servers.leader();
             if leader.is_some() && leader != reign {
                 self.laws.count(|tally| tally.successions += 1);

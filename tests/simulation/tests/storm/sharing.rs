@@ -133,7 +133,7 @@ impl Sharing {
 
     /// Cuts a member off until the others have its slots, and lets it come back.
     async fn a_member_that_is_cut_off_is_replaced(&self) {
-        let victim = self.scene.seed as usize % PROCESSES;
+        let victim = usize::try_from(self.scene.seed).unwrap_or_default() % PROCESSES;
         self.scene.laws.tell(|| format!("{victim} is cut off"));
         let way = &self.scene.ways[victim];
         way.change(|weather| weather.port = Port::Closed);
@@ -149,21 +149,20 @@ impl Sharing {
 impl Scene {
     /// Checks that all processes are in the plan, by their weights, and that each slot is held by its member.
     pub(crate) fn slots_are_shared_out(&self, drained: &BTreeSet<usize>) {
-        let weight_of = |process: usize| match drained.contains(&process) {
-            true => 0,
-            false => self.setting.slots[process].weight,
+        let weight_of = |process: usize| {
+            if drained.contains(&process) { 0 } else { self.setting.slots[process].weight }
         };
         let weights = (0..PROCESSES).map(|process| (member(process), weight_of(process)));
-        self.slots_are_held_by(weights.collect());
+        self.slots_are_held_by(&weights.collect());
     }
 
     fn slots_are_held_without(&self, victim: usize) {
         let others = (0..PROCESSES).filter(|process| *process != victim);
         let weight_of = |process: usize| (member(process), self.setting.slots[process].weight);
-        self.slots_are_held_by(others.map(weight_of).collect());
+        self.slots_are_held_by(&others.map(weight_of).collect());
     }
 
-    fn slots_are_held_by(&self, weights: BTreeMap<String, u32>) {
+    fn slots_are_held_by(&self, weights: &BTreeMap<String, u32>) {
         self.laws.slots_are_held_in_turn();
         let Some((plan, _)) = self.laws.plan_of_slots() else {
             return self.laws.broken("in the calm there is no plan".to_owned());
@@ -171,7 +170,7 @@ impl Scene {
         let planned = plan.members().iter();
         let planned: BTreeMap<_, _> =
             planned.map(|(name, member)| (name.to_string(), member.weight)).collect();
-        if planned != weights {
+        if planned != *weights {
             let tree = self.tree_of_slots();
             let law =
                 format!("in the calm {weights:?} are there, and the plan is {plan}: {tree:#?}");

@@ -19,6 +19,7 @@ use crate::permits::SEMAPHORE;
 use crate::recipes::queue_key;
 use crate::scene::{CALM, Cast, PROCESSES, Scene};
 use crate::setting::LONGEST;
+use crate::several;
 
 pub(crate) struct Storm {
     pub(crate) scene: Scene,
@@ -70,6 +71,7 @@ impl Storm {
         }
         self.scene.slots_are_shared_out(&BTreeSet::new());
         let tokens = self.scene.laws.tokens_of_slots();
+        let several = self.scene.laws.times_several();
         let (held, used) = (self.scene.laws.times_held(), self.scene.laws.times_used());
         let permitted = self.scene.laws.times_permitted();
         // What a process does next is drawn: now and then it does not come to one thing for a while.
@@ -87,6 +89,12 @@ impl Storm {
             self.scene.laws.broken(format!("in the calm {process} does not get a permit"));
         }
         self.scene.slots_rest(&tokens);
+        self.scene.laws.the_job_has_run();
+        let later = self.scene.laws.times_several();
+        let mut idle = (0..PROCESSES).filter(|process| later.get(process) == several.get(process));
+        if let Some(process) = idle.next() {
+            self.scene.laws.broken(format!("in the calm {process} does not get several locks"));
+        }
         let later = self.scene.laws.leaders();
         if later != leaders {
             self.scene.laws.broken(format!("in the calm {later:?} lead after {leaders:?}"));
@@ -142,6 +150,12 @@ impl Storm {
             }
         }
         self.scene.slots_leave_what_they_document();
+        for path in several::paths().chain([several::job()]) {
+            let left = self.scene.servers.children(&path);
+            if !left.is_empty() {
+                self.scene.laws.broken(format!("these are left behind at {path}: {left:?}"));
+            }
+        }
         self.scene.laws.recipes_are_accounted_for();
         for (queue, path) in QUEUES.into_iter().enumerate() {
             let items = self.scene.servers.show(|data| items(data, path)).unwrap_or_default();

@@ -1,6 +1,6 @@
 //! The laws of slots: one holder of each, plans that are even, and no slot moved that need not be.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use election_tokio::Token;
@@ -32,6 +32,9 @@ pub(super) struct SlotBook {
     /// The plan that was committed last, and what is known of its znode.
     plan: Option<SlotPlan>,
     znode: Option<Stat>,
+    /// The holders, by their tokens, whose znodes an operator may have deleted: the next one holds the slot before they
+    /// hear of that.
+    deposed: BTreeSet<i64>,
     /// The plans that an operator may have written.
     of_operators: Vec<String>,
 }
@@ -68,11 +71,13 @@ impl Laws {
     pub(crate) fn slots_are_held_in_turn(&self) {
         let mut book = self.book();
         let Look { mut valid, risen } = book.slots.holders.look();
+        valid.retain(|(_, _, token)| !book.slots.deposed.contains(&token.get()));
         valid.sort_unstable();
         if let Some(process) = risen {
             book.broken(format!("{process} holds a slot again by a guard that was over"));
         }
-        if let Some([one, other]) = valid.array_windows().find(|[one, other]| one.0 == other.0) {
+        let mut pairs = valid.iter().zip(valid.iter().skip(1));
+        if let Some((one, other)) = pairs.find(|(one, other)| one.0 == other.0) {
             book.broken(format!("two hold a slot: {one:?} and {other:?} (slot, process, token)"));
         }
         let now = Instant::now();
@@ -99,6 +104,11 @@ impl Laws {
     /// An operator is about to write this where the plan stands.
     pub(crate) fn operator_writes_a_plan(&self, text: &str) {
         self.book().slots.of_operators.push(text.to_owned());
+    }
+
+    /// An operator is about to delete the znode of the holder with this token.
+    pub(crate) fn operator_breaks_a_slot(&self, token: Zxid) {
+        self.book().slots.deposed.insert(token.get());
     }
 
     /// Checks the plan after each step of a server.
@@ -147,10 +157,10 @@ impl Book {
         };
         let owners = last.owners();
         let owned = plan.owners();
-        let stays = |(slot, owner): (&&SlotName, &Option<&SlotName>)| {
-            owner.is_some() && owners.get(*slot) == Some(owner)
+        let stays = |slot: &SlotName, owner: Option<&SlotName>| {
+            owner.is_some() && owners.get(slot).copied().flatten() == owner
         };
-        let kept = owned.iter().filter(|it| stays(*it)).count();
+        let kept = owned.iter().filter(|(slot, owner)| stays(slot, **owner)).count();
         let moved =
             owned.keys().filter(|slot| owners.get(**slot).is_some_and(Option::is_some)).count()
                 - kept;
@@ -175,7 +185,7 @@ impl Parts {
         let weights: usize = plan.members().values().map(|member| weight(member.weight)).sum();
         let part = |own: usize| match weights {
             0 => (0, false),
-            _ => (slots * own / weights, slots * own % weights != 0),
+            _ => (slots * own / weights, !(slots * own).is_multiple_of(weights)),
         };
         let of: BTreeMap<_, _> = plan
             .members()

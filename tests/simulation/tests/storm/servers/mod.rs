@@ -276,6 +276,7 @@ impl Core {
         self.laws.recipes_show(host.database());
         self.laws.operated_shows(host.database());
         self.laws.slots_show(host.database());
+        self.laws.job_shows(host.database());
         let of_locks = Lock::ALL.into_iter().map(Lock::ledger);
         for election in (0..self.elections).chain(of_locks).chain(ledgers_of_slots()) {
             if let Some(ledger) = host.database().znode(&ledger(election)) {

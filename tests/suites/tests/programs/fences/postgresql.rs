@@ -1,4 +1,4 @@
-//! PostgreSQL: a guard row, in the transaction of the write.
+//! Postgres: a guard row, in the transaction of the write.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
