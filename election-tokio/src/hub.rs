@@ -92,7 +92,7 @@ enum DriverState {
     Asleep(Waker),
 }
 
-/// What the driver does first, once it has taken in frames.
+/// The order of a driver's work, once it has taken in frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
     SendFirst,
