@@ -35,12 +35,15 @@ use crate::event::{Change, Event};
 use crate::id::NomineeId;
 use crate::line::{Joined, Line, Lost};
 use crate::outcome::Cause;
+use crate::owed::Owed;
 use crate::recipe::{Phase, Recipe};
 use crate::ticket::Ticket;
 
 use member::MemberName;
 use request::Request;
-use stage::{Answer, Debt, Entering, Gathering, Leaving, Next, OwnWatch, Stage, Step};
+use stage::{
+    Entering, EntryDeletion, Gathering, Leaving, Next, OwnWatch, ReplyResult, Stage, Step,
+};
 
 pub use options::{DoubleBarrierOptions, WhenUnderWay};
 pub use told::{DoubleBarrierEnd, DoubleBarrierNotice, DoubleBarrierState};
@@ -113,7 +116,7 @@ impl DoubleBarrier {
         &mut self,
         ticket: Ticket,
         request: Request,
-        result: Answer<'_, '_>,
+        result: ReplyResult<'_, '_>,
     ) -> Option<DoubleBarrierNotice> {
         let Self { entry, options, line, stage } = self;
         let next = match stage {
@@ -128,7 +131,8 @@ impl DoubleBarrier {
             Stage::Inside(own) => gathering::own_answered(ticket, result, line.session(), own),
             Stage::Leaving(leaving) => leaving.answered((ticket, request), result, entry),
             Stage::Owing { end, .. } => {
-                *stage = Debt::answered(result, *end);
+                let (end, owed) = (*end, Owed::after(EntryDeletion::answered(result)));
+                *stage = owed.map_or(Stage::Ended(end), |owed| Stage::Owing { owed, end });
                 Next::Stay(None)
             }
             Stage::Ended(_) => Next::Stay(None),
@@ -162,7 +166,7 @@ impl DoubleBarrier {
             Stage::Gathering(gathering) => *gathering = Gathering::NEW,
             Stage::Inside(own) => *own = OwnWatch::Due,
             Stage::Leaving(leaving) => leaving.look_again(),
-            Stage::Owing { debt, .. } => *debt = Debt::Due,
+            Stage::Owing { owed, .. } => owed.link_lost(),
             Stage::Ended(_) => {}
         }
     }
@@ -198,7 +202,7 @@ impl DoubleBarrier {
             Stage::Gathering(gathering) => gathering.look(),
             Stage::Inside(own) => *own = OwnWatch::Due,
             Stage::Leaving(leaving) => leaving.look_again(),
-            Stage::Owing { debt, .. } => *debt = Debt::Due,
+            Stage::Owing { owed, .. } => owed.look(),
             Stage::Ended(_) => {}
         }
     }
@@ -229,7 +233,7 @@ impl DoubleBarrier {
             Stage::Inside(OwnWatch::Due) => Some(Request::WatchEntry),
             Stage::Inside(OwnWatch::Armed { .. }) | Stage::Ended(_) => None,
             Stage::Leaving(leaving) => leaving.request(),
-            Stage::Owing { debt, .. } => debt.request(),
+            Stage::Owing { owed, .. } => owed.due().map(|EntryDeletion| Request::DeleteEntry),
         }
     }
 

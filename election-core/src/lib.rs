@@ -24,6 +24,7 @@ mod nominee;
 mod observer;
 pub mod once;
 mod outcome;
+mod owed;
 pub mod place;
 mod policy;
 pub mod preference;

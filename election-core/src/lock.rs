@@ -44,7 +44,7 @@ use crate::recipe::{Hold, Phase, Recipe};
 use crate::ticket::{Incarnation, Ticket};
 pub use exchange::DowngradeRefused;
 use exchange::Exchanging;
-use revocation::{Heard, Shown};
+use revocation::{Heard, OwnRead};
 pub use revocation::{REVOKE_REQUEST, is_revoke_request};
 pub use told::{GaveUp, LockEnd, LockFailure, LockNotice, LockState};
 
@@ -244,7 +244,7 @@ impl Recipe for Lock {
             (Event::Connected { .. } | Event::Disconnected, _) => self.exchange_interrupted(),
             _ => {}
         }
-        let shown = Shown::by(&event);
+        let shown = OwnRead::by(&event);
         let answered = self.answer_to_exchange(&event);
         let Reaction { notice, discard } = self.contender.take_in(event);
         let notice = notice.map(|notice| self.told(notice));

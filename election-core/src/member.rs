@@ -22,13 +22,16 @@ use crate::command::{
 use crate::event::{Change, Event, Failure, Reply};
 use crate::line::{Joined, Line, Lost};
 use crate::outcome::{Cause, Departure};
+use crate::owed::Owed;
 use crate::recipe::{Phase, Recipe};
 use crate::seen::Seen;
 use crate::ticket::Ticket;
 
 use joining::Joiner;
 use request::Request;
-use stage::{Debt, Former, Join, Joining, Leave, Leaving, OwnWatch, Shown, Stage, Standing, Trace};
+use stage::{
+    DataState, Former, Join, Joining, Leave, Leaving, OwnWatch, Removing, Stage, Standing, Trace,
+};
 use standing::After;
 
 pub use options::{MemberOptions, NameOrigin, WhenEvicted, WhenTaken};
@@ -49,14 +52,14 @@ pub struct Member<N, D> {
     options: MemberOptions,
     line: Line<Request>,
     stage: Stage,
-    shown: Shown,
+    shown: DataState,
     former: Former,
 }
 
 impl<N, D> Member<N, D> {
     /// Makes a member that has not been connected yet.
     pub const fn new(name: N, data: D, options: MemberOptions) -> Self {
-        let (stage, shown, former) = (Stage::Joining(Joining::NEW), Shown::Due, Former::NONE);
+        let (stage, shown, former) = (Stage::Joining(Joining::NEW), DataState::Due, Former::NONE);
         Self { name, data, options, line: Line::new(), stage, shown, former }
     }
 
@@ -83,12 +86,12 @@ impl<N, D> Member<N, D> {
 
     /// Returns whether its znode exists with those data, as far as is known.
     pub const fn shows_data(&self) -> bool {
-        matches!((&self.stage, self.shown), (Stage::Standing(_), Shown::Written))
+        matches!((&self.stage, self.shown), (Stage::Standing(_), DataState::Written))
     }
 
     /// Replaces the data, and returns the earlier data. The znode is written with the next event.
     pub const fn set_data(&mut self, data: D) -> D {
-        self.shown = Shown::Due;
+        self.shown = DataState::Due;
         core::mem::replace(&mut self.data, data)
     }
 
@@ -107,7 +110,7 @@ impl<N, D> Member<N, D> {
             // Whether the servers would take it is not known.
             Stage::Joining(_) if is_held_back(request, result) => {
                 self.line.hold_back();
-                self.shown = Shown::Due;
+                self.shown = DataState::Due;
                 Some(MemberNotice::HeldBack)
             }
             Stage::Joining(joining) => {
@@ -130,12 +133,15 @@ impl<N, D> Member<N, D> {
                     _ => None,
                 }
             }
-            Stage::Owing { debt, end } => {
+            Stage::Owing { owed: Owed::Due(removing), end } => {
                 let leaver = (self.options.name, self.line.session());
-                self.stage = debt.answered(end, (request, result), leaver);
+                let owed = Owed::after(removing.answered((request, result), leaver));
+                self.stage = owed.map_or(Stage::Ended(end), |owed| Stage::Owing { owed, end });
                 None
             }
-            Stage::Waiting { .. } | Stage::Ended(_) => None,
+            Stage::Owing { owed: Owed::Refused(_), .. }
+            | Stage::Waiting { .. }
+            | Stage::Ended(_) => None,
         }
     }
 
@@ -160,7 +166,7 @@ impl<N, D> Member<N, D> {
     }
 
     fn evicted(&mut self) -> Option<MemberNotice> {
-        self.shown = Shown::Due;
+        self.shown = DataState::Due;
         match self.options.when_evicted {
             WhenEvicted::Rejoin => {
                 self.become_(Stage::Joining(Joining::NEW));
@@ -194,8 +200,8 @@ impl<N, D> Member<N, D> {
     /// Handles a lost link: no watch is set, and a request in flight may or may not have been
     /// executed.
     fn link_lost(&mut self, in_flight: Option<Request>) {
-        if self.shown == Shown::Sent {
-            self.shown = Shown::Due;
+        if self.shown == DataState::Sent {
+            self.shown = DataState::Due;
         }
         match &mut self.stage {
             Stage::Joining(joining) => {
@@ -209,14 +215,14 @@ impl<N, D> Member<N, D> {
             }
             Stage::Standing(standing) => standing.own = OwnWatch::Due,
             Stage::Leaving(leaving) => leaving.step = Leave::Barrier,
-            Stage::Owing { debt, .. } => debt.link_lost(),
+            Stage::Owing { owed, .. } => owed.link_lost(),
             Stage::Ended(_) => {}
         }
     }
 
     /// Handles the end of the session, with its znode.
     fn session_lost(&mut self) -> Option<MemberNotice> {
-        self.shown = Shown::Due;
+        self.shown = DataState::Due;
         match self.stage {
             Stage::Joining(_) | Stage::Waiting { .. } => {
                 self.become_(Stage::Joining(Joining::NEW));
@@ -240,8 +246,8 @@ impl<N, D> Member<N, D> {
 
     fn look(&mut self) {
         self.line.ask_again();
-        if self.line.in_flight().is_none() && self.shown == Shown::Sent {
-            self.shown = Shown::Due;
+        if self.line.in_flight().is_none() && self.shown == DataState::Sent {
+            self.shown = DataState::Due;
         }
         match &mut self.stage {
             Stage::Standing(standing) => standing.own = OwnWatch::Due,
@@ -254,7 +260,7 @@ impl<N, D> Member<N, D> {
             {
                 leaving.step = Leave::Barrier;
             }
-            Stage::Owing { debt, .. } => debt.look(),
+            Stage::Owing { owed, .. } => owed.look(),
             Stage::Joining(_) | Stage::Leaving(_) | Stage::Ended(_) => {}
         }
     }
@@ -293,22 +299,25 @@ impl<N, D> Member<N, D> {
     /// Returns whether a write may have been executed without its reply. A name that is no other member's needs no
     /// version.
     fn is_version_in_doubt(&self) -> bool {
-        self.options.name == NameOrigin::Given && self.shown != Shown::Written
+        self.options.name == NameOrigin::Given && self.shown != DataState::Written
     }
 
     const fn request(&self) -> Option<Request> {
         match &self.stage {
             Stage::Joining(joining) => Some(joining.request()),
             Stage::Standing(Standing { own: OwnWatch::Due, .. }) => Some(Request::WatchOwn),
-            Stage::Standing(_) if matches!(self.shown, Shown::Due) => Some(Request::Write),
+            Stage::Standing(_) if matches!(self.shown, DataState::Due) => Some(Request::Write),
             Stage::Leaving(Leaving { step, .. }) => match step {
                 Leave::AwaitCreate => None,
                 Leave::Barrier => Some(Request::Barrier),
                 Leave::Look => Some(Request::Look),
                 Leave::Delete(_) => Some(Request::Delete),
             },
-            Stage::Owing { debt, .. } => debt.request(),
-            Stage::Standing(_) | Stage::Waiting { .. } | Stage::Ended(_) => None,
+            Stage::Owing { owed: Owed::Due(removing), .. } => Some(removing.request()),
+            Stage::Owing { owed: Owed::Refused(_), .. }
+            | Stage::Standing(_)
+            | Stage::Waiting { .. }
+            | Stage::Ended(_) => None,
         }
     }
 }
@@ -327,7 +336,7 @@ impl<N: AsRef<str>, D: AsRef<[u8]>> Member<N, D> {
             (
                 Stage::Standing(Standing { version, .. })
                 | Stage::Leaving(Leaving { step: Leave::Delete(Seen { version, .. }), .. })
-                | Stage::Owing { debt: Debt::Delete(Seen { version, .. }), .. },
+                | Stage::Owing { owed: Owed::Due(Removing::Delete(Seen { version, .. })), .. },
                 _,
             ) => ExpectedVersion::Exactly(*version),
             _ => ExpectedVersion::Any,
@@ -356,7 +365,7 @@ impl<N: AsRef<str>, D: AsRef<[u8]>> Member<N, D> {
         let command = self.request().and_then(|request| {
             let ticket = self.line.ask(request)?;
             if let Request::Create | Request::Write = request {
-                self.shown = Shown::Sent;
+                self.shown = DataState::Sent;
             }
             Some(Command { ticket, op: self.op(request) })
         });

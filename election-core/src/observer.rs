@@ -46,12 +46,12 @@ pub struct Observer<D> {
     subject: Subject,
     line: Line<Request>,
     stage: Stage<D>,
-    told: Told,
+    told: LastReport,
 }
 
 /// The last report; the same is not reported again.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Told {
+enum LastReport {
     Nothing,
     Absent,
     Hidden,
@@ -63,7 +63,7 @@ enum Told {
 impl<D: for<'a> From<&'a [u8]>> Observer<D> {
     /// Makes an observer that has not been connected yet.
     pub const fn new(subject: Subject) -> Self {
-        Self { subject, line: Line::new(), stage: Stage::Barrier, told: Told::Nothing }
+        Self { subject, line: Line::new(), stage: Stage::Barrier, told: LastReport::Nothing }
     }
 
     /// Returns what is observed.
@@ -121,7 +121,7 @@ impl<D: for<'a> From<&'a [u8]>> Observer<D> {
             (Request::Inspect, Err(Failure::NoAuth)) => self.blocked(Armed::NotYet),
             (Request::AwaitZnode, Err(Failure::NoNode)) => {
                 self.stage = Stage::Awaiting(Sign::Znode, Armed::With(ticket));
-                self.tell(Told::Absent, Observed::Absent)
+                self.tell(LastReport::Absent, Observed::Absent)
             }
             (Request::Read, Err(Failure::NoNode)) => match self.subject {
                 Subject::Leader(_) => {
@@ -141,12 +141,12 @@ impl<D: for<'a> From<&'a [u8]>> Observer<D> {
 
     fn without_znode(&mut self) -> Option<Observed<D>> {
         self.stage = Stage::Awaiting(Sign::Znode, Armed::NotYet);
-        self.tell(Told::Absent, Observed::Absent)
+        self.tell(LastReport::Absent, Observed::Absent)
     }
 
     fn hidden(&mut self) -> Option<Observed<D>> {
         self.stage = Stage::Hidden;
-        self.tell(Told::Hidden, Observed::Hidden)
+        self.tell(LastReport::Hidden, Observed::Hidden)
     }
 
     fn listed(
@@ -169,7 +169,7 @@ impl<D: for<'a> From<&'a [u8]>> Observer<D> {
                     _ => Armed::NotYet,
                 };
                 self.stage = Stage::Awaiting(Sign::Child, armed);
-                self.tell(Told::Absent, Observed::Absent)
+                self.tell(LastReport::Absent, Observed::Absent)
             }
             Some(Err(TooLong)) => self.hidden(),
             Some(Ok(Found { first: name, foreign })) => {
@@ -252,7 +252,7 @@ impl<D: for<'a> From<&'a [u8]>> Observer<D> {
     ) -> Option<Observed<D>> {
         let First { name, present, ticket, .. } = first;
         self.stage = Stage::Blocked { candidate: ticket, foreign: armed };
-        let told = Told::Blocked(present.token, present.version, by.clone());
+        let told = LastReport::Blocked(present.token, present.version, by.clone());
         let first = Present { candidate: Some(name), ..present };
         self.tell(told, Observed::Blocked { first, by })
     }
@@ -263,7 +263,7 @@ impl<D: for<'a> From<&'a [u8]>> Observer<D> {
         match core::mem::replace(&mut self.stage, Stage::Hidden) {
             Stage::ReadingMark => {
                 self.stage = Stage::WatchingMark(ticket);
-                self.tell(Told::Present(token, present.version), Observed::Present(present))
+                self.tell(LastReport::Present(token, present.version), Observed::Present(present))
             }
             Stage::ReadingFound(name, foreign) => {
                 let first = First { name, present, ticket, passed: None };
@@ -293,7 +293,7 @@ impl<D: for<'a> From<&'a [u8]>> Observer<D> {
         let (token, version) = (present.token, present.version);
         self.stage = Stage::Watching(name.clone(), token, ticket);
         let present = Present { candidate: Some(name), ..present };
-        self.tell(Told::Present(token, version), Observed::Present(present))
+        self.tell(LastReport::Present(token, version), Observed::Present(present))
     }
 
     fn fail(&mut self, failure: ObserverFailure) -> Option<Observed<D>> {
@@ -305,10 +305,10 @@ impl<D: for<'a> From<&'a [u8]>> Observer<D> {
             return None;
         }
         self.stage = Stage::Ended(end);
-        self.tell(Told::Ended, Observed::Ended(end))
+        self.tell(LastReport::Ended, Observed::Ended(end))
     }
 
-    fn tell(&mut self, told: Told, observed: Observed<D>) -> Option<Observed<D>> {
+    fn tell(&mut self, told: LastReport, observed: Observed<D>) -> Option<Observed<D>> {
         let is_news = self.told != told;
         self.told = told;
         is_news.then_some(observed)

@@ -28,7 +28,7 @@ use crate::nominee::{Contest, Ending, Home, HomeChild, Nominee, Patience, Reacti
 use crate::policy::{ElectionNode, NodeKind, OnLoss, Policy};
 use crate::recipe::{Hold, Phase, Recipe};
 use crate::ticket::{Part, Ticket};
-use course::{Course, Told};
+use course::{Course, Reports};
 pub use state::SemaphoreState;
 
 /// One acquisition of a permit: it contends from the start, holds a permit once it is its turn and
@@ -141,30 +141,30 @@ impl Semaphore {
         if self.phase() == Phase::Standing && self.hold() == Hold::None {
             self.gives_up = reason;
         }
-        let told = Told { permit: self.permit.give_up(), mutex: self.mutex.give_up() };
+        let told = Reports { permit: self.permit.give_up(), mutex: self.mutex.give_up() };
         let notice = self.leave(told);
         self.output(notice, None)
     }
 
-    fn tell_both(&mut self, event: impl Fn() -> Event<'static>) -> Told {
+    fn tell_both(&mut self, event: impl Fn() -> Event<'static>) -> Reports {
         let mutex = self.mutex.take_in(event()).notice;
         let permit = self.permit.take_in(event()).notice;
-        Told { mutex, permit }
+        Reports { mutex, permit }
     }
 
     /// Feeds the part of this ticket.
-    fn tell<'e>(&mut self, ticket: Ticket, event: Event<'e>) -> (Told, Option<Discard<'e>>) {
+    fn tell<'e>(&mut self, ticket: Ticket, event: Event<'e>) -> (Reports, Option<Discard<'e>>) {
         let Some(part) = ticket.part() else {
             return Default::default();
         };
         let (told, discard) = match part {
             Part::First => {
                 let Reaction { notice, discard } = self.mutex.take_in(event);
-                (Told { mutex: notice, permit: None }, discard)
+                (Reports { mutex: notice, permit: None }, discard)
             }
             Part::Second => {
                 let Reaction { notice, discard } = self.permit.take_in(event);
-                (Told { permit: notice, mutex: None }, discard)
+                (Reports { permit: notice, mutex: None }, discard)
             }
         };
         (told, discard.map(|name| Discard { part, name }))
@@ -222,7 +222,7 @@ impl Recipe for Semaphore {
             // Nothing rests on the lease before a permit is held.
             Event::LeaseLapsed => {
                 let permit = self.permit.take_in(Event::LeaseLapsed).notice;
-                (Told { permit, mutex: None }, None)
+                (Reports { permit, mutex: None }, None)
             }
             // The link is down, for both.
             Event::Reply { ticket, result: Err(Failure::ConnectionLoss) }

@@ -47,13 +47,14 @@ use crate::command::{Command, ExpectedVersion, Op, Output, Payload, Watch, Write
 use crate::event::{Event, Failure, Reply};
 use crate::id::NomineeId;
 use crate::line::{Joined, Line};
+use crate::owed::{Owed, Removal as _, Rest};
 use crate::recipe::{Phase, Recipe};
 use crate::seen::Seen;
 use crate::ticket::Ticket;
 use course::{Next, Sight, Then};
-use leaving::{Answer, Leaving, Origin};
+use leaving::{Leaving, Origin};
 use plan::is_outdated;
-use stage::{Asked, Own, Request, Stage, Told};
+use stage::{Asked, Own, Reported, Request, Stage};
 use tally::Tally;
 
 /// How often a transaction may be refused, or a list show nothing, in a row, on one connection.
@@ -84,7 +85,7 @@ impl TwoPhaseCommit {
     /// meant; `None` means the one at the path.
     pub fn new(task: CommitTask, id: Option<NomineeId>) -> Self {
         let stage = Self::first_stage(&task, id);
-        let own = Own { asked: Asked::Never, told: Told::Nothing };
+        let own = Own { asked: Asked::Never, told: Reported::Nothing };
         Self { task, id, line: Line::new(), stage, watch: None, patience: PATIENCE, own }
     }
 
@@ -112,10 +113,10 @@ impl TwoPhaseCommit {
         self.watch = None;
         self.patience = PATIENCE;
         self.leave_adoption();
-        self.stage = match &self.stage {
+        self.stage = match &mut self.stage {
             Stage::Ended(_) | Stage::Standing => return,
-            Stage::Leaving(leaving, end) => Stage::Leaving(leaving.again(), *end),
-            Stage::Owing(debt, end) => Stage::Owing(debt.again(), *end),
+            Stage::Leaving(leaving, end) => Stage::Leaving(leaving.anew(), *end),
+            Stage::Owing(owed, _) => return owed.link_lost(),
             _ => Self::first_stage(&self.task, self.id),
         };
     }
@@ -134,14 +135,18 @@ impl TwoPhaseCommit {
         let session = self.line.session();
         self.stage = match core::mem::replace(&mut self.stage, Stage::Waiting) {
             Stage::Leaving(leaving, end) => match leaving.answered(&result, session) {
-                Answer::GoesOn(leaving) => Stage::Leaving(leaving, end),
-                Answer::Gone => Stage::Ended(end),
-                Answer::Refused(failure, debt) => Stage::Owing(debt, end.or_failed(failure)),
+                Rest::GoesOn(leaving) => Stage::Leaving(leaving, end),
+                Rest::Gone => Stage::Ended(end),
+                Rest::Refused(leaving) => {
+                    let end = end.or_failed(CommitFailure::of(&result));
+                    Stage::Owing(Owed::Refused(leaving), end)
+                }
             },
-            Stage::Owing(debt, end) => match debt.answered(&result, session) {
-                Answer::GoesOn(debt) | Answer::Refused(_, debt) => Stage::Owing(debt, end),
-                Answer::Gone => Stage::Ended(end),
-            },
+            Stage::Owing(Owed::Due(leaving), end) => {
+                let owed = Owed::after(leaving.answered(&result, session));
+                owed.map_or(Stage::Ended(end), |owed| Stage::Owing(owed, end))
+            }
+            refused @ Stage::Owing(Owed::Refused(_), _) => refused,
             stage => match self.after(stage, ticket, request, result) {
                 Stage::Ended(end) => self.ending(end),
                 next => next,
@@ -287,7 +292,8 @@ impl TwoPhaseCommit {
                 let version = ExpectedVersion::Exactly(*version);
                 Op::Write(Write { znode, version, data: Payload::Empty })
             }
-            Stage::Leaving(leaving, _) | Stage::Owing(leaving, _) => leaving.op(),
+            Stage::Leaving(leaving, _)
+            | Stage::Owing(Owed::Due(leaving) | Owed::Refused(leaving), _) => leaving.op(),
             _ => Op::Barrier,
         }
     }
@@ -297,8 +303,8 @@ impl TwoPhaseCommit {
             (Stage::Owing(_, end) | Stage::Ended(end), Before::NotEnded) => {
                 Some(CommitSiteNotice::Ended(*end))
             }
-            (Stage::Standing, _) if self.own.told == Told::Nothing => {
-                self.own.told = Told::Joined;
+            (Stage::Standing, _) if self.own.told == Reported::Nothing => {
+                self.own.told = Reported::Joined;
                 self.id.map(CommitSiteNotice::Joined)
             }
             _ => None,
@@ -359,7 +365,7 @@ impl Recipe for TwoPhaseCommit {
                 self.line.ask_again();
                 match &mut self.stage {
                     Stage::Waiting => self.stage = Stage::Surveying(Sight::MayLag),
-                    Stage::Owing(debt, _) => debt.look(),
+                    Stage::Owing(owed, _) => owed.look(),
                     _ => {}
                 }
             }

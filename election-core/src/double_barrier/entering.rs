@@ -4,8 +4,8 @@ use super::member::{MemberName, Members};
 use super::options::WhenUnderWay;
 use super::request::Request;
 use super::stage::{
-    Answer, Blocked, Entering, Gathering, Next, Others, Participant, ReadyWatch, Stage, Step, fail,
-    others_watched,
+    Blocked, Entering, Gathering, Next, Others, Participant, ReadyWatch, ReplyResult, Stage, Step,
+    fail, others_watched,
 };
 use super::told::{DoubleBarrierEnd, DoubleBarrierNotice};
 use crate::code::{BAD_VERSION, NO_NODE, NODE_EXISTS};
@@ -97,7 +97,7 @@ impl Entering {
     pub(super) fn answered(
         &mut self,
         (ticket, request): (Ticket, Request),
-        result: Answer<'_, '_>,
+        result: ReplyResult<'_, '_>,
         participant: Participant<'_>,
     ) -> Next {
         let step = match (&mut self.step, request, &*result) {
@@ -162,7 +162,7 @@ impl Entering {
     fn blocked_answered(
         &mut self,
         ticket: Ticket,
-        result: Answer<'_, '_>,
+        result: ReplyResult<'_, '_>,
         (own, options, _): Participant<'_>,
     ) -> Next {
         let Step::Blocked(Blocked { others, .. }) = &mut self.step else {

@@ -3,7 +3,7 @@
 use super::member::Members;
 use super::request::Request;
 use super::stage::{
-    Answer, Entering, Gathering, List, Next, OwnWatch, Participant, ReadyWatch, Stage, fail,
+    Entering, Gathering, List, Next, OwnWatch, Participant, ReadyWatch, ReplyResult, Stage, fail,
 };
 use super::told::{DoubleBarrierEnd, DoubleBarrierNotice};
 use crate::code::{BAD_VERSION, NO_NODE, NODE_EXISTS};
@@ -54,7 +54,7 @@ impl Gathering {
     pub(super) fn answered(
         &mut self,
         (ticket, request): (Ticket, Request),
-        result: Answer<'_, '_>,
+        result: ReplyResult<'_, '_>,
         (name, options, session): Participant<'_>,
     ) -> Next {
         match (request, &*result) {
@@ -112,7 +112,7 @@ fn entry_lost(entering: Entering) -> Next {
 /// Handles the answer to the watch on the entry of a participant that is inside.
 pub(super) fn own_answered(
     ticket: Ticket,
-    result: Answer<'_, '_>,
+    result: ReplyResult<'_, '_>,
     session: Option<SessionId>,
     own: &mut OwnWatch,
 ) -> Next {

@@ -4,14 +4,15 @@
 use super::member::{MemberName, Members, Range};
 use super::request::Request;
 use super::stage::{
-    Answer, Debt, Entry, Leaving, Next, Others, Patience, Ready, ReadyWatch, Sight, Stage, failure,
-    others_watched,
+    Entry, EntryDeletion, Leaving, Next, Others, Patience, Ready, ReadyWatch, ReplyResult, Sight,
+    Stage, failure, others_watched,
 };
 use super::told::DoubleBarrierEnd;
 use crate::code::{BAD_VERSION, NO_NODE};
 use crate::event::{Change, Failure, Reply};
 use crate::id::{Token, Version};
 use crate::outcome::Cause;
+use crate::owed::{Owed, Rest};
 use crate::ticket::Ticket;
 
 impl Leaving {
@@ -99,7 +100,7 @@ impl Leaving {
     pub(super) fn answered(
         &mut self,
         (ticket, request): (Ticket, Request),
-        result: Answer<'_, '_>,
+        result: ReplyResult<'_, '_>,
         own: &MemberName,
     ) -> Next {
         match (request, &*result) {
@@ -189,7 +190,9 @@ impl Leaving {
         let end = DoubleBarrierEnd::Failed(failure(result));
         Next::Become(
             match (request, self.entry) {
-                (Request::DeleteEntry, _) => Stage::Owing { debt: Debt::Refused, end },
+                (Request::DeleteEntry, _) => {
+                    Stage::Owing { owed: Owed::Refused(EntryDeletion), end }
+                }
                 (_, Entry::Gone) => Stage::Ended(end),
                 (_, Entry::Stands | Entry::Goes) => Stage::Leaving(Self::giving_up(end)),
             },
@@ -198,20 +201,12 @@ impl Leaving {
     }
 }
 
-impl Debt {
-    pub(super) const fn request(self) -> Option<Request> {
-        match self {
-            Self::Due => Some(Request::DeleteEntry),
-            Self::Refused => None,
-        }
-    }
-
-    /// Returns the stage after the answer to the deletion. The name of the entry is this
-    /// participant's alone.
-    pub(super) const fn answered(result: Answer<'_, '_>, end: DoubleBarrierEnd) -> Stage {
+impl EntryDeletion {
+    /// Handles the answer to the deletion. The name of the entry is this participant's alone.
+    pub(super) const fn answered(result: ReplyResult<'_, '_>) -> Rest<Self> {
         match result {
-            Ok(Reply::Deleted) | Err(Failure::NoNode) => Stage::Ended(end),
-            _ => Stage::Owing { debt: Self::Refused, end },
+            Ok(Reply::Deleted) | Err(Failure::NoNode) => Rest::Gone,
+            _ => Rest::Refused(Self),
         }
     }
 }

@@ -6,6 +6,7 @@ use super::told::{DoubleBarrierEnd, DoubleBarrierNotice};
 use crate::barrier::BarrierFailure;
 use crate::event::{Failure, Reply};
 use crate::id::{SessionId, Token, Version};
+use crate::owed::{Owed, Removal};
 use crate::ticket::Ticket;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -20,18 +21,20 @@ pub(super) enum Stage {
     /// The participant has told its end, and a server refused to delete its entry, for which the
     /// others wait.
     Owing {
-        debt: Debt,
+        owed: Owed<EntryDeletion>,
         end: DoubleBarrierEnd,
     },
     Ended(DoubleBarrierEnd),
 }
 
-/// The owed deletion of the entry: due, or put off.
+/// The deletion of the entry, in one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Debt {
-    Due,
-    /// A server refused it. It is due again with the next look, or on the next connection.
-    Refused,
+pub(super) struct EntryDeletion;
+
+impl Removal for EntryDeletion {
+    fn anew(&self) -> Self {
+        *self
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -176,7 +179,7 @@ pub(super) enum Next {
     Become(Stage, Option<DoubleBarrierNotice>),
 }
 
-pub(super) type Answer<'r, 'a> = &'r mut Result<Reply<'a>, Failure>;
+pub(super) type ReplyResult<'r, 'a> = &'r mut Result<Reply<'a>, Failure>;
 
 pub(super) type Participant<'p> = (&'p MemberName, DoubleBarrierOptions, Option<SessionId>);
 
@@ -232,7 +235,7 @@ impl ReadyWatch {
 }
 
 /// Returns what the answer to the watch on another participant says; `None` if it is no such answer.
-pub(super) fn others_watched(ticket: Ticket, result: Answer<'_, '_>) -> Option<Others> {
+pub(super) fn others_watched(ticket: Ticket, result: ReplyResult<'_, '_>) -> Option<Others> {
     match result {
         Ok(Reply::Exists(_)) => Some(Others::Watched(ticket)),
         Err(Failure::NoNode) => Some(Others::Unknown),

@@ -1,6 +1,6 @@
 //! Requests to release, as a contender handles them.
 
-use super::revocation::{Heard, Shown};
+use super::revocation::{Heard, OwnRead};
 use super::{Lock, LockNotice};
 use crate::format::Revocation;
 
@@ -14,7 +14,7 @@ impl Lock {
     /// znode again, and reports the request then.
     pub(super) fn heed(
         &mut self,
-        shown: Option<Shown>,
+        shown: Option<OwnRead>,
         notice: Option<LockNotice>,
     ) -> Option<LockNotice> {
         let takes_requests = self.format().layout().revocation == Revocation::ByData;
@@ -32,9 +32,9 @@ impl Lock {
             shown.filter(|shown| takes_requests && self.contender.is_watched_by(shown.ticket));
         match own {
             None => {}
-            Some(Shown { data, .. }) if data == self.heard => {}
-            Some(Shown { data: Heard::Nothing, .. }) => self.heard = Heard::Nothing,
-            Some(Shown { data: data @ Heard::Request(_), .. }) => match notice {
+            Some(OwnRead { data, .. }) if data == self.heard => {}
+            Some(OwnRead { data: Heard::Nothing, .. }) => self.heard = Heard::Nothing,
+            Some(OwnRead { data: data @ Heard::Request(_), .. }) => match notice {
                 None => {
                     self.heard = data;
                     return Some(LockNotice::RevokeRequested);

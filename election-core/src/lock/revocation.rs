@@ -27,12 +27,12 @@ pub(super) enum Heard {
 
 /// A read that may be of the contender's znode.
 #[derive(Clone, Copy)]
-pub(super) struct Shown {
+pub(super) struct OwnRead {
     pub(super) ticket: Ticket,
     pub(super) data: Heard,
 }
 
-impl Shown {
+impl OwnRead {
     pub(super) fn by(event: &Event<'_>) -> Option<Self> {
         let Event::Reply { ticket, result: Ok(Reply::Read { stat, data }) } = event else {
             return None;

@@ -3,7 +3,7 @@
 use super::options::{MemberOptions, NameOrigin, WhenTaken};
 use super::request::Request;
 use super::stage::{
-    Former, Join, Joining, Leave, Leaving, OwnWatch, Shown, Stage, Standing, Trace,
+    DataState, Former, Join, Joining, Leave, Leaving, OwnWatch, Stage, Standing, Trace,
 };
 use super::told::{MemberEnd, MemberFailure, MemberNotice, NameOwner};
 use crate::event::{Failure, Reply, Stat};
@@ -44,12 +44,12 @@ impl Joining {
         (ticket, request): (Ticket, Request),
         result: &Result<Reply<'_>, Failure>,
         joiner: Joiner,
-        shown: &mut Shown,
+        shown: &mut DataState,
     ) -> Next {
         match (request, result) {
             (Request::Create, Ok(Reply::Created { stat, .. })) => {
-                if *shown == Shown::Sent {
-                    *shown = Shown::Written;
+                if *shown == DataState::Sent {
+                    *shown = DataState::Written;
                 }
                 match stat {
                     Some(stat) if stat.owner == joiner.session => {
@@ -61,7 +61,7 @@ impl Joining {
             }
             // The refusal is committed, so that what is read next is not older.
             (Request::Create, Err(Failure::NodeExists)) => {
-                *shown = Shown::Due;
+                *shown = DataState::Due;
                 self.goes_on(Join::Look)
             }
             (Request::Create, Err(Failure::NoNode))
@@ -81,8 +81,8 @@ impl Joining {
             }
             (Request::Look, Ok(Reply::Exists(stat))) => {
                 // Another client has written since the create: the data is the member's own.
-                if stat.version != Version::new(0) && *shown == Shown::Written {
-                    *shown = Shown::Due;
+                if stat.version != Version::new(0) && *shown == DataState::Written {
+                    *shown = DataState::Due;
                 }
                 self.found(ticket, *stat, joiner)
             }

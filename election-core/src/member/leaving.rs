@@ -2,11 +2,12 @@
 
 use super::options::NameOrigin;
 use super::request::Request;
-use super::stage::{Debt, Leave, Leaving, Left, Stage};
+use super::stage::{Leave, Leaving, Left, Removing, Stage};
 use super::told::{MemberEnd, MemberFailure};
 use crate::event::{Failure, Reply, Stat};
 use crate::id::SessionId;
 use crate::outcome::Departure;
+use crate::owed::{Owed, Removal, Rest};
 use crate::seen::Seen;
 
 /// Returns whether the member may delete the znode of its name with this owner.
@@ -43,17 +44,23 @@ impl Leaving {
                     MemberEnd::Left(_) => MemberEnd::Failed(MemberFailure::of(result)),
                     end => end,
                 };
-                return Stage::Owing { debt: Debt::after(self.step), end };
+                return Stage::Owing { owed: Owed::Refused(Removing::after(self.step)), end };
             }
         };
         Stage::Leaving(Self { step, ..self })
     }
 }
 
-impl Debt {
-    /// Returns the debt of a member that could not do this step.
+impl Removal for Removing {
+    fn anew(&self) -> Self {
+        Self::Barrier(self.left())
+    }
+}
+
+impl Removing {
+    /// Returns what is to be done by a member that could not do this step.
     const fn after(step: Leave) -> Self {
-        Self::Refused(match step {
+        Self::Barrier(match step {
             Leave::Delete(seen) => Left::Seen(seen),
             Leave::AwaitCreate | Leave::Barrier | Leave::Look => Left::Unseen,
         })
@@ -61,57 +68,40 @@ impl Debt {
 
     const fn left(self) -> Left {
         match self {
-            Self::Refused(left) | Self::Barrier(left) | Self::Look(left) => left,
+            Self::Barrier(left) | Self::Look(left) => left,
             Self::Delete(seen) => Left::Seen(seen),
         }
     }
 
-    pub(super) const fn request(self) -> Option<Request> {
+    pub(super) const fn request(self) -> Request {
         match self {
-            Self::Refused(_) => None,
-            Self::Barrier(_) => Some(Request::Barrier),
-            Self::Look(_) => Some(Request::Look),
-            Self::Delete(_) => Some(Request::Delete),
+            Self::Barrier(_) => Request::Barrier,
+            Self::Look(_) => Request::Look,
+            Self::Delete(_) => Request::Delete,
         }
     }
 
-    /// Begins anew on the next connection: what was asked for may have been done.
-    pub(super) const fn link_lost(&mut self) {
-        *self = Self::Barrier(self.left());
-    }
-
-    /// Begins anew after a refusal: an access list may have been restored.
-    pub(super) const fn look(&mut self) {
-        if let Self::Refused(left) = *self {
-            *self = Self::Barrier(left);
-        }
-    }
-
-    /// Returns what is still to be done after an answer, or the end.
+    /// Returns what is still to be done after an answer.
     pub(super) fn answered(
         self,
-        end: MemberEnd,
         (request, result): (Request, &Result<Reply<'_>, Failure>),
         (name, session): (NameOrigin, Option<SessionId>),
-    ) -> Stage {
+    ) -> Rest<Self> {
         let left = self.left();
         let is_left = |stat: Stat| match left {
             _ if name == NameOrigin::Random => true,
             Left::Unseen => is_own((name, session), stat.owner),
             Left::Seen(seen) => seen == Seen::from(stat),
         };
-        let debt = match (request, result) {
+        match (request, result) {
             (Request::Look, Ok(Reply::Exists(stat))) if is_left(*stat) => {
-                Self::Delete(Seen::from(*stat))
+                Rest::GoesOn(Self::Delete(Seen::from(*stat)))
             }
             (Request::Look, Ok(Reply::Exists(_)) | Err(Failure::NoNode))
-            | (Request::Delete, Ok(Reply::Deleted) | Err(Failure::NoNode)) => {
-                return Stage::Ended(end);
-            }
+            | (Request::Delete, Ok(Reply::Deleted) | Err(Failure::NoNode)) => Rest::Gone,
             (Request::Barrier, Ok(Reply::BarrierPassed))
-            | (Request::Delete, Err(Failure::BadVersion)) => Self::Look(left),
-            _ => Self::Refused(left),
-        };
-        Stage::Owing { debt, end }
+            | (Request::Delete, Err(Failure::BadVersion)) => Rest::GoesOn(Self::Look(left)),
+            _ => Rest::Refused(self),
+        }
     }
 }

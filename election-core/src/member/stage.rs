@@ -4,6 +4,7 @@ use super::told::{MemberEnd, NameOwner};
 use crate::event::Stat;
 use crate::id::{SessionId, Token, Version};
 use crate::outcome::Departure;
+use crate::owed::Owed;
 use crate::seen::Seen;
 use crate::ticket::Ticket;
 
@@ -19,7 +20,7 @@ pub(super) enum Stage {
     Leaving(Leaving),
     /// It has told its end, and a server refused to remove its znode.
     Owing {
-        debt: Debt,
+        owed: Owed<Removing>,
         end: MemberEnd,
     },
     Ended(MemberEnd),
@@ -88,10 +89,7 @@ pub(super) enum Leave {
 
 /// The next step to remove the znode after the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Debt {
-    /// A server refused the last step. The first one is due with the next look, or on the next
-    /// connection.
-    Refused(Left),
+pub(super) enum Removing {
     Barrier(Left),
     Look(Left),
     Delete(Seen),
@@ -108,14 +106,14 @@ pub(super) enum Left {
 
 /// The state of the znode's data, compared with the data that was set last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Shown {
+pub(super) enum DataState {
     Due,
     /// The data is on its way, in a create or a write.
     Sent,
     Written,
 }
 
-impl Shown {
+impl DataState {
     /// Notes the answer to a write, and returns whether it was that of the data that was set last.
     pub(super) fn written(&mut self) -> bool {
         let was_sent = *self == Self::Sent;

@@ -1,7 +1,7 @@
 //! Standing: watches and writes the own znode.
 
 use super::request::Request;
-use super::stage::{OwnWatch, Shown, Standing};
+use super::stage::{DataState, OwnWatch, Standing};
 use super::told::{MemberFailure, MemberNotice};
 use crate::event::{Failure, Reply};
 use crate::id::SessionId;
@@ -22,13 +22,13 @@ impl Standing {
         (ticket, request): (Ticket, Request),
         result: &Result<Reply<'_>, Failure>,
         session: Option<SessionId>,
-        shown: &mut Shown,
+        shown: &mut DataState,
     ) -> After {
         match (request, result) {
             (Request::WatchOwn, Ok(Reply::Exists(stat))) if stat.owner == session => {
                 // Another client has written: the data is the member's own.
-                if stat.version != self.version && *shown == Shown::Written {
-                    *shown = Shown::Due;
+                if stat.version != self.version && *shown == DataState::Written {
+                    *shown = DataState::Due;
                 }
                 let is_another = stat.token != self.token;
                 let notice = is_another.then_some(MemberNotice::Joined(stat.token));
@@ -45,7 +45,7 @@ impl Standing {
             }
             // The version is learned with the watch.
             (Request::Write, Err(Failure::BadVersion)) => {
-                *shown = Shown::Due;
+                *shown = DataState::Due;
                 After::Stands(Self { own: OwnWatch::Due, ..self }, None)
             }
             (Request::Write, refused) => {

@@ -40,39 +40,39 @@ impl KeptText {
 
 /// A name as text, for as long as it is looked at.
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub struct NameText<'a>(Shown<'a>);
+pub struct NameText<'a>(TextForm<'a>);
 
 #[derive(Clone)]
-enum Shown<'a> {
+enum TextForm<'a> {
     Borrowed(&'a str),
     Made(MadeText),
 }
 
 impl<'a> NameText<'a> {
     pub(super) const fn borrowed(text: &'a str) -> Self {
-        Self(Shown::Borrowed(text))
+        Self(TextForm::Borrowed(text))
     }
 
     pub(super) fn made(name: MadeName) -> Self {
-        Self(Shown::Made(name.text()))
+        Self(TextForm::Made(name.text()))
     }
 }
 
-impl PartialEq for Shown<'_> {
+impl PartialEq for TextForm<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.as_str() == other.as_str()
     }
 }
 
-impl Eq for Shown<'_> {}
+impl Eq for TextForm<'_> {}
 
-impl core::hash::Hash for Shown<'_> {
+impl core::hash::Hash for TextForm<'_> {
     fn hash<H: core::hash::Hasher>(&self, state: &mut H) {
         self.as_str().hash(state);
     }
 }
 
-impl Shown<'_> {
+impl TextForm<'_> {
     fn as_str(&self) -> &str {
         match self {
             Self::Borrowed(text) => text,

@@ -302,9 +302,10 @@ impl Stage {
     pub(super) fn leftover(&self) -> Cleanup {
         match self {
             Self::Entering(Entering { step, .. }) => match step {
-                Entry::Suspect(suspect) => Cleanup::DeleteFound(suspect.name().clone()),
+                Entry::Suspect(Suspect::Found { name }) => Cleanup::DeleteFound(name.clone()),
                 // The server has just refused.
-                Entry::Barrier
+                Entry::Suspect(Suspect::Condemned { .. })
+                | Entry::Barrier
                 | Entry::Search
                 | Entry::SearchBelow(_)
                 | Entry::Unnamed(_)

@@ -7,6 +7,7 @@
 use crate::code::NO_NODE;
 use crate::event::{Failure, Reply};
 use crate::id::Token;
+use crate::owed::{Removal, Rest};
 
 /// The next request of a taker that gives its claim back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -19,35 +20,30 @@ pub(super) enum GiveBack {
     DeletePin,
 }
 
-/// The outcome of an answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Answer {
-    GoesOn(GiveBack),
-    /// Nothing of the claim is left.
-    Gone,
-    Refused,
+impl Removal for GiveBack {
+    fn anew(&self) -> Self {
+        Self::LookAtPin
+    }
 }
 
 impl GiveBack {
-    pub(super) fn answered(self, result: &Result<Reply<'_>, Failure>) -> Answer {
+    pub(super) fn answered(self, result: &Result<Reply<'_>, Failure>) -> Rest<Self> {
         match (self, result) {
-            (Self::LookAtPin, Ok(Reply::Exists(pin))) => {
-                Answer::GoesOn(Self::LookAtClaim(pin.token))
-            }
+            (Self::LookAtPin, Ok(Reply::Exists(pin))) => Rest::GoesOn(Self::LookAtClaim(pin.token)),
             (Self::LookAtClaim(token), Ok(Reply::Exists(claim))) if claim.token == token => {
-                Answer::GoesOn(Self::DeleteBoth)
+                Rest::GoesOn(Self::DeleteBoth)
             }
             (Self::LookAtClaim(_), Ok(Reply::Exists(_)) | Err(Failure::NoNode))
             | (Self::DeleteBoth, Err(Failure::Aborted { part: 1, code: NO_NODE })) => {
-                Answer::GoesOn(Self::DeletePin)
+                Rest::GoesOn(Self::DeletePin)
             }
             (Self::LookAtPin | Self::DeletePin, Err(Failure::NoNode))
             | (
                 Self::DeleteBoth,
                 Err(Failure::Aborted { part: 0, code: NO_NODE }) | Ok(Reply::Committed(_)),
             )
-            | (Self::DeletePin, Ok(Reply::Deleted)) => Answer::Gone,
-            _ => Answer::Refused,
+            | (Self::DeletePin, Ok(Reply::Deleted)) => Rest::Gone,
+            _ => Rest::Refused(self),
         }
     }
 }

@@ -49,11 +49,11 @@ pub enum SiblingQueue {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Siblings {
     items_of: Option<SiblingQueue>,
-    locking: [Shown; 2],
+    locking: [Presence; 2],
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Shown {
+enum Presence {
     #[default]
     No,
     Yes,
@@ -62,8 +62,8 @@ enum Shown {
 impl Siblings {
     pub(super) fn take_in(&mut self, own: QueueFormat, name: &str) {
         match name {
-            "entries" => self.locking[0] = Shown::Yes,
-            "taken" => self.locking[1] = Shown::Yes,
+            "entries" => self.locking[0] = Presence::Yes,
+            "taken" => self.locking[1] = Presence::Yes,
             name if own.item(name).is_none() => {
                 self.items_of = self.items_of.or_else(|| SiblingQueue::of_item(name));
             }
@@ -73,7 +73,7 @@ impl Siblings {
 
     pub(super) fn found(self) -> Option<SiblingQueue> {
         match self.locking {
-            [Shown::Yes, Shown::Yes] => Some(SiblingQueue::KazooLocking),
+            [Presence::Yes, Presence::Yes] => Some(SiblingQueue::KazooLocking),
             _ => self.items_of,
         }
     }

@@ -10,6 +10,7 @@ use crate::command::{
     Znode,
 };
 use crate::id::Version;
+use crate::owed::{Owed, Removal as _};
 
 /// An item with the names of its znode, of its claim, and of the taker's child that pins it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -49,7 +50,7 @@ pub(super) enum Stage<D> {
     GivingBack(Parting, GiveBack),
     /// It has told its end, and a server refused to delete its claim. Until that is gone, no other
     /// taker gets the item.
-    Owing(Debt),
+    Owing(Owed<GiveBack>),
     Finishing(Earlier),
     /// The claim is gone after the reply to a finish was lost. Whether the item is gone, too, shows
     /// the outcome.
@@ -66,14 +67,6 @@ pub(super) enum Earlier {
     /// It may be executed at any time, because it was sent in a session that lives on beside this
     /// one.
     Astray,
-}
-
-/// The owed deletion of the claim: due, or put off.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Debt {
-    Due(GiveBack),
-    /// A server refused it. It is due again with the next look, or on the next connection.
-    Refused,
 }
 
 /// Why an item or a claim is given up.
@@ -124,7 +117,7 @@ impl<D> Stage<D> {
             Self::Choosing
             | Self::Waiting
             | Self::Holding
-            | Self::Owing(Debt::Refused)
+            | Self::Owing(Owed::Refused(_))
             | Self::Over => return None,
             about_item => about_item.op_on(target?),
         })
@@ -153,7 +146,7 @@ impl<D> Stage<D> {
                 };
                 Op::Multi(Multi::of([create(pin), create(claim)]))
             }
-            Self::GivingBack(_, step) | Self::Owing(Debt::Due(step)) => match step {
+            Self::GivingBack(_, step) | Self::Owing(Owed::Due(step)) => match step {
                 GiveBack::LookAtPin => Op::Exists { znode: pin, watch: Watch::None },
                 GiveBack::LookAtClaim(_) => Op::Exists { znode: claim, watch: Watch::None },
                 // The own child first here, too: that it is gone says that the whole was done.
@@ -175,7 +168,8 @@ impl<D> Stage<D> {
             Self::Deleting { earlier, .. } | Self::Claiming(earlier) | Self::Finishing(earlier) => {
                 *earlier = Earlier::Lost;
             }
-            Self::GivingBack(_, step) | Self::Owing(Debt::Due(step)) => *step = GiveBack::LookAtPin,
+            Self::GivingBack(_, step) => *step = step.anew(),
+            Self::Owing(owed) => owed.link_lost(),
             _ => {}
         }
     }

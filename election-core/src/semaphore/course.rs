@@ -22,7 +22,7 @@ pub(super) enum Course {
 
 /// The reports of the two parts.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Told {
+pub(super) struct Reports {
     pub(super) mutex: Option<Notice>,
     pub(super) permit: Option<Notice>,
 }

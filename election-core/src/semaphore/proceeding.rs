@@ -1,14 +1,14 @@
 //! How the two contests of a semaphore follow each other.
 
 use super::Semaphore;
-use super::course::{Course, Told};
+use super::course::{Course, Reports};
 use crate::lock::{LockEnd, LockFailure, LockNotice};
 use crate::outcome::{End, NominationError, Notice, Role};
 use crate::recipe::{Hold, Phase, Recipe as _};
 
 impl Semaphore {
     /// Proceeds from the states of the parts.
-    pub(super) fn proceed(&mut self, told: Told) -> Option<LockNotice> {
+    pub(super) fn proceed(&mut self, told: Reports) -> Option<LockNotice> {
         match self.course {
             Course::Queueing => self.queueing(told),
             Course::Entering => self.entering(told),
@@ -19,7 +19,7 @@ impl Semaphore {
         }
     }
 
-    fn queueing(&mut self, told: Told) -> Option<LockNotice> {
+    fn queueing(&mut self, told: Reports) -> Option<LockNotice> {
         match (self.mutex.phase(), self.mutex.hold()) {
             (Phase::Standing, Hold::None) => of_mutex(told.mutex?),
             (Phase::Standing, Hold::Active(_) | Hold::Suspended(_)) => {
@@ -31,7 +31,7 @@ impl Semaphore {
         }
     }
 
-    fn entering(&mut self, told: Told) -> Option<LockNotice> {
+    fn entering(&mut self, told: Reports) -> Option<LockNotice> {
         match (self.permit.phase(), self.permit.hold(), self.mutex.hold()) {
             (Phase::Standing, Hold::Active(token) | Hold::Suspended(token), _) => {
                 self.mutex.give_up();
@@ -51,7 +51,7 @@ impl Semaphore {
         }
     }
 
-    fn retreating(&mut self, told: Told) -> Option<LockNotice> {
+    fn retreating(&mut self, told: Reports) -> Option<LockNotice> {
         match (self.permit.phase(), self.permit.role(), self.mutex.phase()) {
             (Phase::Leaving, _, Phase::Standing) => of_mutex(told.mutex?),
             (Phase::Over, Role::Ended(End::Withdrawn(_)), Phase::Standing) => {
@@ -62,7 +62,7 @@ impl Semaphore {
         }
     }
 
-    fn holding(&mut self, told: Told) -> Option<LockNotice> {
+    fn holding(&mut self, told: Reports) -> Option<LockNotice> {
         let has_failed = matches!(self.mutex.role(), Role::Ended(End::Failed(_)));
         match (self.permit.phase(), told.permit) {
             (Phase::Standing, told) if !has_failed => of_permit(told?),
@@ -71,7 +71,7 @@ impl Semaphore {
     }
 
     /// Ends both parts.
-    pub(super) fn leave(&mut self, told: Told) -> Option<LockNotice> {
+    pub(super) fn leave(&mut self, told: Reports) -> Option<LockNotice> {
         if let Course::Ended(_) = self.course {
             return None;
         }

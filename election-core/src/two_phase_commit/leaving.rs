@@ -1,10 +1,10 @@
 //! Leaving: a site that has joined deletes its ephemeral znode, and owes that if a server refuses.
 
 use super::child::{ChildName, CommitChild, SitePresence};
-use super::told::CommitFailure;
 use crate::command::{Delete, ExpectedVersion, Op, Watch, Znode};
 use crate::event::{Failure, Reply, Stat};
 use crate::id::{SessionId, Version};
+use crate::owed::{Removal, Rest};
 use crate::seen::Seen;
 use crate::site_name::SiteName;
 
@@ -15,9 +15,6 @@ pub(super) enum LeavingStep {
     Barrier,
     Look,
     Delete(Seen),
-    /// A server refused the last one. The first one is due with the next look, or on the next
-    /// connection.
-    Refused,
 }
 
 /// How a site got its ephemeral znode. The client's next participant for the site has the same
@@ -58,13 +55,13 @@ enum Left {
     Seen(Seen),
 }
 
-/// The outcome of an answer.
-#[derive(Debug)]
-pub(super) enum Answer {
-    GoesOn(Leaving),
-    /// Nothing of the site is left.
-    Gone,
-    Refused(CommitFailure, Leaving),
+impl Removal for Leaving {
+    fn anew(&self) -> Self {
+        match self.left {
+            Left::Unseen(origin) => Self::of(&self.site, origin),
+            Left::Seen(_) => self.at(LeavingStep::Barrier),
+        }
+    }
 }
 
 impl Leaving {
@@ -82,21 +79,6 @@ impl Leaving {
         Self { step, ..self.clone() }
     }
 
-    /// Begins again, on another connection, or after a refusal.
-    pub(super) fn again(&self) -> Self {
-        match self.left {
-            Left::Unseen(origin) => Self::of(&self.site, origin),
-            Left::Seen(_) => self.at(LeavingStep::Barrier),
-        }
-    }
-
-    /// Notes a look: an access list may have been restored.
-    pub(super) fn look(&mut self) {
-        if self.step == LeavingStep::Refused {
-            *self = self.again();
-        }
-    }
-
     pub(super) const fn step(&self) -> LeavingStep {
         self.step
     }
@@ -104,7 +86,7 @@ impl Leaving {
     pub(super) fn op(&self) -> Op<'_> {
         let znode = Znode::child(self.child.as_str());
         match self.step {
-            LeavingStep::Barrier | LeavingStep::Refused => Op::Barrier,
+            LeavingStep::Barrier => Op::Barrier,
             LeavingStep::Look => Op::Exists { znode, watch: Watch::None },
             LeavingStep::Delete(Seen { version, .. }) => {
                 Op::Delete(Delete { znode, version: ExpectedVersion::Exactly(version) })
@@ -116,30 +98,28 @@ impl Leaving {
         &self,
         result: &Result<Reply<'_>, Failure>,
         session: Option<SessionId>,
-    ) -> Answer {
+    ) -> Rest<Self> {
         match (self.step, result) {
             (LeavingStep::Barrier, Ok(Reply::BarrierPassed)) => {
-                Answer::GoesOn(self.at(LeavingStep::Look))
+                Rest::GoesOn(self.at(LeavingStep::Look))
             }
             (LeavingStep::Look, Ok(Reply::Exists(stat))) if self.is_left(*stat, session) => {
                 let seen = Seen::from(*stat);
                 let left = Left::Seen(seen);
-                Answer::GoesOn(Self { left, ..self.at(LeavingStep::Delete(seen)) })
+                Rest::GoesOn(Self { left, ..self.at(LeavingStep::Delete(seen)) })
             }
             (LeavingStep::Look, Ok(Reply::Exists(_)) | Err(Failure::NoNode)) => {
                 match (self.left, self.presence) {
-                    (Left::Unseen(_), SitePresence::Live) => Answer::GoesOn(self.at_bound()),
-                    _ => Answer::Gone,
+                    (Left::Unseen(_), SitePresence::Live) => Rest::GoesOn(self.at_bound()),
+                    _ => Rest::Gone,
                 }
             }
             // By `BadVersion`: the next participant has written to it since.
             (
                 LeavingStep::Delete(_),
                 Ok(Reply::Deleted) | Err(Failure::NoNode | Failure::BadVersion),
-            ) => Answer::Gone,
-            (_, result) => {
-                Answer::Refused(CommitFailure::of(result), self.at(LeavingStep::Refused))
-            }
+            ) => Rest::Gone,
+            _ => Rest::Refused(self.clone()),
         }
     }
 

@@ -5,6 +5,7 @@ use super::course::{Sight, Then};
 use super::leaving::{Leaving, LeavingStep, Origin};
 use super::plan::Plan;
 use super::told::CommitEnd;
+use crate::owed::Owed;
 use crate::seen::Seen;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -22,7 +23,7 @@ pub(super) enum Stage {
     Standing,
     Leaving(Leaving, CommitEnd),
     /// It has told its end, and a server refused to delete its znode.
-    Owing(Leaving, CommitEnd),
+    Owing(Owed<Leaving>, CommitEnd),
     Ended(CommitEnd),
 }
 
@@ -31,7 +32,7 @@ pub(super) enum Stage {
 pub(super) struct Own {
     /// In this session.
     pub(super) asked: Asked,
-    pub(super) told: Told,
+    pub(super) told: Reported,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -41,7 +42,7 @@ pub(super) enum Asked {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Told {
+pub(super) enum Reported {
     Nothing,
     Joined,
 }
@@ -71,13 +72,16 @@ impl Stage {
             Self::Acting(..) => Some(Request::Act),
             Self::Looking(_) => Some(Request::Look),
             Self::Adopting(..) => Some(Request::Adopt),
-            Self::Leaving(leaving, _) | Self::Owing(leaving, _) => match leaving.step() {
-                LeavingStep::Barrier => Some(Request::Barrier),
-                LeavingStep::Look => Some(Request::Look),
-                LeavingStep::Delete(_) => Some(Request::Remove),
-                LeavingStep::Refused => None,
-            },
-            Self::Waiting | Self::Standing | Self::Ended(_) => None,
+            Self::Leaving(leaving, _) | Self::Owing(Owed::Due(leaving), _) => {
+                Some(match leaving.step() {
+                    LeavingStep::Barrier => Request::Barrier,
+                    LeavingStep::Look => Request::Look,
+                    LeavingStep::Delete(_) => Request::Remove,
+                })
+            }
+            Self::Owing(Owed::Refused(_), _) | Self::Waiting | Self::Standing | Self::Ended(_) => {
+                None
+            }
         }
     }
 }

@@ -204,6 +204,13 @@ fn one_nominee_a_handed_out_session_a_barred_ghost() {
     explore("1 nominee, 2 losses, 1 handed out session, 1 barred", world);
 }
 
+/// What it may not read may be its own, and may not be deleted either: that is owed, and asked for at the next look.
+#[test]
+fn one_nominee_a_barred_candidate_a_refusal() {
+    let budget = Budget { losses: 1, bars: 1, refusals: 1, ..NO_FAULTS };
+    explore("1 nominee, 1 loss, 1 barred, 1 refused", World::nominees(1, budget).lagging(1));
+}
+
 /// A server that has too much to do, and one that does not show what a search looks for.
 #[test]
 fn two_nominees_throttled_and_refused() {

@@ -132,6 +132,7 @@ proptest! {
 /// Takes the picked steps, and then calm ones until nothing happens any more; checks every rule at each
 /// picked step, and at rest.
 fn comes_to_rest(world: &mut World, picks: &[Index]) -> Result<(), TestCaseError> {
+    let mut taken = Vec::new();
     for pick in picks {
         let steps = world.steps();
         if steps.is_empty() {
@@ -139,14 +140,14 @@ fn comes_to_rest(world: &mut World, picks: &[Index]) -> Result<(), TestCaseError
         }
         let (step, _) = *pick.get(&steps);
         world.take(step);
-        prop_assert_eq!(world.check(), Ok(()));
+        taken.push(step);
+        world.check().map_err(|fault| TestCaseError::fail(format!("{fault}, after {taken:?}")))?;
         for client in world.clients.iter() {
             a_lost_connection_is_the_same_however_it_is_told(client)?;
         }
     }
-    world.settle();
-    prop_assert_eq!(world.check(), Ok(()));
-    Ok(())
+    let at_end = world.settled_calmly(&mut taken).and_then(|()| world.check());
+    at_end.map_err(|fault| TestCaseError::fail(format!("{fault}, after {taken:?}")))
 }
 
 /// Checks that `Disconnected`, the loss of the reply, and both in either order lead to the same

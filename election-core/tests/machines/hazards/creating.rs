@@ -108,6 +108,26 @@ fn a_ghost_that_changed_is_looked_at_again() {
     assert!(matches!(world.role(0), Role::Leading { .. }));
 }
 
+/// What a search has found may neither be read nor deleted: nothing is asked for before the next look.
+#[test]
+fn a_refused_deletion_of_what_may_not_be_read_waits_for_a_look() {
+    let mut world = create_in_doubt();
+    world.take(Step::ApplyInDoubt(0));
+    let (own, _) = world.only();
+    world.take(Step::OperatorBars(own));
+    world.take(Step::Connect(0));
+    world.run_until(0, |asked| matches!(asked, Asked::Delete(..)));
+    world.model.kinds.may_fail = true;
+    world.take(Step::Refuse(0));
+    let failed = End::Failed(NominationError::Rejected(-102));
+    assert_eq!(world.clients[0].end(), Some(failed));
+    assert_eq!(world.requests_until_rest(0), []);
+    world.take(Step::Look(0));
+    let requests = world.requests_until_rest(0);
+    assert!(requests.contains(&Asked::Delete(own, None)), "{requests:?}");
+    assert_eq!(world.standing(), 0);
+}
+
 /// The create fails with `NoNode`; the nominee creates the election node and stands (CURATOR-724).
 #[test]
 fn election_node_does_not_exist() {

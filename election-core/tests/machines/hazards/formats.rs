@@ -1,7 +1,5 @@
 //! Formats with names that do not tell a znode's owner, and znodes of another format.
 
-#![expect(clippy::indexing_slicing, reason = "a test: it fails by panicking")]
-
 use election_core::election::{Notice, Obstacle, Role};
 use election_core::format::Format;
 use election_core::lock::LockOptions;

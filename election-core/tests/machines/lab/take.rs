@@ -186,6 +186,7 @@ impl<M: Model> Lab<M> {
     /// Refuses a request for want of permission. A quorum commits that, too.
     pub(super) fn refuse(&mut self, i: usize, sent: Sent<M::Name>, part: usize) {
         let Sent { actor, ticket, request } = sent;
+        let before: Vec<Ticket> = self.clients[i].requests.iter().map(|sent| sent.ticket).collect();
         let failure = match request {
             Request::Multi(_) => Failure::Aborted { part, code: NO_AUTH },
             _ => Failure::NoAuth,
@@ -198,8 +199,10 @@ impl<M: Model> Lab<M> {
         }
         let client = &self.clients[i];
         let owes = client.machines.get(&actor).is_some_and(|one| one.phase() == Phase::CleaningUp);
-        if owes && client.requests.iter().any(|sent| sent.actor == actor && sent.request == request)
-        {
+        let is_again = |sent: &Sent<M::Name>| {
+            sent.actor == actor && sent.request == request && !before.contains(&sent.ticket)
+        };
+        if owes && client.requests.iter().any(is_again) {
             self.break_with(format!("{i}: asks at once for what was refused"));
         }
     }
