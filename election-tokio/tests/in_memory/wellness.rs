@@ -306,18 +306,25 @@ async fn a_shutdown_ends_a_member_that_cannot_withdraw() {
 #[tokio::test(start_paused = true)]
 async fn an_unwell_member_without_a_connection_leaves_no_second_candidate() {
     let server = Server::new();
-    let leader = Member::start(&server, Answer::Passes).await;
+    // Its session lives on.
+    let builder = server.builder().session_timeout(Duration::from_secs(40));
+    let leader = Member::start_by(builder.connect().await.unwrap(), Answer::Passes).await;
+    let before = server.children("/election");
     server.refuse();
     server.cut();
     leader.answers(Answer::Fails);
-    wait(5).await;
+    wait(20).await;
+    assert_eq!(leader.seen(), WHOLE, "its work has ended");
     leader.answers(Answer::Passes);
+    wait(11).await;
+    assert_eq!(server.children("/election"), before, "no server has heard of it yet");
     server.accept();
     for _ in 0..600 {
         sleep(Duration::from_millis(100)).await;
         assert!(candidates(&server) <= 1);
     }
     assert!(leader.works());
+    assert_ne!(server.children("/election"), before, "it stands by another candidate");
 }
 
 #[tokio::test(start_paused = true)]
