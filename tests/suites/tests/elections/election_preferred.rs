@@ -1,6 +1,7 @@
 //! Preferred leaders, on real servers.
 
 use core::time::Duration;
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -70,7 +71,9 @@ async fn leaders_hand_over_to_better_candidates_until_the_best_leads(
     assert_eq!(soon("the first works", told.recv()).await?, Some(Told::Works(0)));
     while leader != 7 {
         let heard = soon("it gives way", told.recv()).await?;
-        let Some(Told::GivesWay(from, to)) = heard else { unreachable!("{heard:?}") };
+        let Some(Told::GivesWay(from, to)) = heard else {
+            return Err(io::Error::other(format!("{heard:?}")).into());
+        };
         assert!(from == leader && to > from, "{from} gives way to {to}");
         assert_eq!(soon("the next works", told.recv()).await?, Some(Told::Works(to)));
         leader = to;

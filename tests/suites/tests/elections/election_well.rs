@@ -5,9 +5,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use election_tokio::election::{
-    Cancelled, Candidate, Checks, Leadership, RunEnd, RunOptions, TermEnd,
-};
+use election_tokio::election::{Cancelled, Checks, Leadership, RunEnd, RunOptions, TermEnd};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use zk_test_kit::election::{Arena, ELECTION, soon};
@@ -99,10 +97,9 @@ async fn a_leader_that_is_unwell_gives_the_lead_to_one_that_is_well(
     first.is_well(false);
     arena.wait_for_children(1).await?;
     let after = arena.candidates().await?;
-    let name = |candidates: &[Candidate], at: usize| {
-        candidates.get(at).map(|candidate| candidate.name.clone())
-    };
-    assert_eq!(name(&after, 0), name(&before, 1), "the one that is well is left");
+    let left = after.first().map(|candidate| &candidate.name);
+    let expected = before.get(1).map(|candidate| &candidate.name);
+    assert_eq!(left, expected, "the one that is well is left");
     eventually_async(SOON, "it works", async || workers.now.load(Ordering::SeqCst) == 1).await?;
     second.is_well(false);
     arena.wait_until_empty().await?;
