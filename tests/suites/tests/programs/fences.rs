@@ -8,7 +8,7 @@ mod service;
 use core::time::Duration;
 use std::ffi::OsStr;
 use std::fs;
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
@@ -71,19 +71,20 @@ fn program(name: impl AsRef<OsStr>) -> Command {
     Command::new(name)
 }
 
+fn is_missing(program: &str, error: &io::Error) -> io::Error {
+    let advice = "scripts/ensure-stores installs what these tests need";
+    io::Error::other(format!("{program} cannot be run ({error}): {advice}"))
+}
+
 /// Runs a command with this on its standard input.
 fn run(command: &mut Command, input: &str) -> Result<Output, TestFailure> {
     let name = command.get_program().to_string_lossy().into_owned();
     let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = piped.spawn().unwrap_or_else(|error| {
-        panic!(
-            "{name} cannot be run ({error}): scripts/ensure-stores installs what these tests need"
-        )
-    });
-    if let Some(mut stdin) = child.stdin.take() {
-        stdin.write_all(input.as_bytes())?;
-    }
-    Ok(child.wait_with_output()?)
+    let mut child = piped.spawn().map_err(|error| is_missing(&name, &error))?;
+    let written = child.stdin.take().map_or(Ok(()), |mut stdin| stdin.write_all(input.as_bytes()));
+    let output = child.wait_with_output()?;
+    written?;
+    Ok(output)
 }
 
 /// Runs a command that is to succeed, and returns its output.

@@ -7,7 +7,7 @@ use tempfile::TempDir;
 use zk_test_kit::failure::{TestFailure, TestResult};
 use zk_test_kit::wait::{SOON, eventually};
 
-use super::{Leaders, Started, done, program, refused, run, shown};
+use super::{Leaders, Started, done, is_missing, program, refused, run, shown};
 
 struct Redis {
     folder: TempDir,
@@ -20,9 +20,10 @@ impl Redis {
         let mut server = program("redis-server");
         server.args(["--port", "0", "--save", "", "--dir"]).arg(folder.path());
         server.arg("--unixsocket").arg(folder.path().join("socket"));
-        let server = server.stdout(Stdio::null()).spawn().unwrap_or_else(|error| {
-            panic!("redis-server cannot be run ({error}): scripts/ensure-stores installs it")
-        });
+        let server = server
+            .stdout(Stdio::null())
+            .spawn()
+            .map_err(|error| is_missing("redis-server", &error))?;
         let redis = Self { folder, _server: Started(server) };
         eventually(SOON, "Redis answers", || {
             run(redis.cli().arg("PING"), "").is_ok_and(|it| it.stdout == b"PONG\n")
