@@ -35,33 +35,33 @@ pub(crate) struct Waits {
     all: Longest,
     /// Those that were as long as any server may be silent for.
     pauses: Longest,
-    /// The last departure, until the next server serves.
-    departure: Option<Departure>,
+    /// Since when the server that was left last was silent, until the next one serves.
+    unserved_since: Option<Instant>,
 }
 
 impl Waits {
     pub(crate) const fn new(now: Instant) -> Self {
-        Self { all: Longest::new(now), pauses: Longest::new(now), departure: None }
+        Self { all: Longest::new(now), pauses: Longest::new(now), unserved_since: None }
     }
 
     /// Notes that something was in flight for this long when the server was heard, in a session with this timeout.
     #[inline]
     pub(crate) fn note(&mut self, now: Instant, waited: Duration, timeout: Duration) {
         if self.note_wait(now, waited) && waited >= least(timeout) {
-            self.pauses.present = self.pauses.present.max(waited);
+            self.pauses.present = self.pauses.present.max(nanos(waited));
         }
     }
 
     /// Notes that a server is left that has been silent for this long.
     pub(crate) fn leave(&mut self, now: Instant, waited: Duration, timeout: Duration) {
         self.note(now, waited, timeout);
-        self.departure = Some(Departure { at: now, waited });
+        self.unserved_since = Some(Instant::since_origin(now.elapsed().saturating_sub(waited)));
     }
 
     /// Notes that a server serves the session. None may have done so since a departure.
     pub(crate) fn serve(&mut self, now: Instant) {
-        if let Some(Departure { at, waited }) = self.departure.take() {
-            self.note_wait(now, waited + now.saturating_since(at));
+        if let Some(since) = self.unserved_since.take() {
+            self.note_wait(now, now.saturating_since(since));
         }
     }
 
@@ -71,6 +71,7 @@ impl Waits {
         if self.all.is_over(now, MEMORY) {
             self.turn(now);
         }
+        let waited = nanos(waited);
         let is_longest = waited > self.all.present;
         if is_longest {
             self.all.present = waited;
@@ -94,33 +95,29 @@ impl Waits {
     }
 }
 
-/// A server that was left.
-#[derive(Clone, Copy, Debug)]
-struct Departure {
-    at: Instant,
-    /// How long it had been silent.
-    waited: Duration,
-}
-
 /// Returns how long every server may be silent for, in a session with this timeout.
 fn least(timeout: Duration) -> Duration {
     (timeout / LEAST_PART).max(LEAST)
 }
 
-/// The longest of some waits.
+fn nanos(waited: Duration) -> u64 {
+    u64::try_from(waited.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// The longest of some waits, in nanoseconds: a client at rest is to be small.
 #[derive(Clone, Copy, Debug)]
 struct Longest {
     /// When the present interval began.
     since: Instant,
     /// The longest of this interval.
-    present: Duration,
+    present: u64,
     /// The longest of the interval before.
-    before: Duration,
+    before: u64,
 }
 
 impl Longest {
     const fn new(now: Instant) -> Self {
-        Self { since: now, present: Duration::ZERO, before: Duration::ZERO }
+        Self { since: now, present: 0, before: 0 }
     }
 
     fn is_over(&self, now: Instant, interval: Duration) -> bool {
@@ -129,13 +126,13 @@ impl Longest {
 
     fn turn(&mut self, now: Instant, interval: Duration) {
         let is_recent = !self.is_over(now, interval * 2);
-        self.before = if is_recent { self.present } else { Duration::ZERO };
-        self.present = Duration::ZERO;
+        self.before = if is_recent { self.present } else { 0 };
+        self.present = 0;
         self.since = now;
     }
 
     fn longest(&self) -> Duration {
-        self.present.max(self.before)
+        Duration::from_nanos(self.present.max(self.before))
     }
 }
 
