@@ -242,7 +242,7 @@ mod tests {
         assert_eq!(line.in_flight(), Some((next, 2)));
     }
 
-    /// What the recipe has gone on from says so, too; it was executed, or not, for nobody.
+    /// The reply to a request that the recipe has gone on from is one way, too; it was executed, or not, for nobody.
     #[test]
     fn an_ignored_request_may_tell_of_the_loss() {
         let (mut line, ticket) = asking();
