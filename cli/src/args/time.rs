@@ -1,5 +1,6 @@
 //! Times in options.
 
+use core::error::Error;
 use core::fmt;
 use core::ops::Deref;
 use core::str::FromStr;
@@ -25,6 +26,14 @@ impl FromStr for Time {
             Some(Ok(time)) => Ok(Self(time)),
             _ => Ok(Self(humantime::parse_duration(text)?)),
         }
+    }
+}
+
+/// Reads a time in which something is to happen.
+pub(crate) fn above_zero(text: &str) -> Result<Time, Box<dyn Error + Send + Sync>> {
+    match text.parse()? {
+        Time(Duration::ZERO) => Err("nothing ends in no time: write a time above 0".into()),
+        time => Ok(time),
     }
 }
 
@@ -58,6 +67,10 @@ mod tests {
         let huge = "9".repeat(40);
         for none in ["", ".", "5.5.5", "-1", "inf", "NaN", "1e3", "5 bananas", huge.as_str()] {
             assert_eq!(time(none), None, "{none}");
+        }
+        assert!(above_zero("1ms").is_ok());
+        for none in ["0", "0s", "soon"] {
+            assert!(above_zero(none).is_err(), "{none}");
         }
     }
 }

@@ -4,7 +4,7 @@ use core::num::NonZeroU32;
 
 use clap::Args;
 
-use super::Time;
+use super::time::{Time, above_zero};
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Checks")]
@@ -18,7 +18,7 @@ pub(crate) struct WellnessArgs {
     #[arg(long, value_name = "TIME", default_value = "5s", requires = "check")]
     pub(crate) check_every: Time,
     /// How long a check may take. Then it is killed, with all that it has started, and has failed.
-    #[arg(long, value_name = "TIME", default_value = "5s", requires = "check")]
+    #[arg(long, value_name = "TIME", default_value = "5s", requires = "check", value_parser = above_zero)]
     pub(crate) check_timeout: Time,
     /// How many checks in a row have to succeed until an unwell nominee is well again. The first check
     /// decides alone.

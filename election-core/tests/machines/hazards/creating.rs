@@ -147,15 +147,27 @@ fn election_node_does_not_exist_and_must() {
     assert_eq!(world.clients[0].end(), Some(End::Failed(NominationError::NoElectionNode)));
 }
 
-/// Whatever is above the election node.
+/// Nothing below a chroot that does not exist can be created.
 #[test]
 fn election_node_cannot_be_created() {
     let mut world = World::nominees(1, NO_FAULTS).without_election_node().scripted();
     world.take(Step::Connect(0));
     world.run_until(0, |asked| asked == Asked::CreateNode);
-    world.fail(0, Failure::NoNode);
-    let end = End::Failed(NominationError::NoElectionNode);
+    world.fail(0, Failure::NoChroot);
+    let end = End::Failed(NominationError::NoChroot);
     assert_eq!(world.notices(0), [Notice::Ended(end)]);
+}
+
+/// An ancestor vanishes while the others are created: the nominee asks once more.
+#[test]
+fn election_node_loses_an_ancestor_while_it_is_created() {
+    let mut world = World::nominees(1, NO_FAULTS).without_election_node().scripted();
+    world.take(Step::Connect(0));
+    world.run_until(0, |asked| asked == Asked::CreateNode);
+    world.fail(0, Failure::NoNode);
+    let requests = world.requests_until_rest(0);
+    assert_eq!(requests[..2], [Asked::Create(1), Asked::CreateNode]);
+    assert!(matches!(world.role(0), Role::Leading { .. }));
 }
 
 /// The container is reaped again and again before the candidate is in it (CURATOR-435).

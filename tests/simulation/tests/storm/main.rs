@@ -87,7 +87,7 @@ fn no_law_is_broken_where_an_election_is_deleted() {
 /// The same where all processes share slots, and do nothing else.
 #[test]
 fn no_law_of_slots_is_broken() {
-    let seeds = seeds_or(0..40);
+    let seeds = seeds_or(0..16);
     let Passed { total, broken } = pass(&seeds, share_one);
     if let Some(first) = broken.first() {
         panic!("{first}; {} seeds broke a law", broken.len());

@@ -211,7 +211,7 @@ async fn a_chroot_that_does_not_exist_ends_the_nomination(server: ServerKind) ->
     let client = connect(&format!("{}/mistyped", arena.servers()), Duration::from_secs(10)).await?;
     for path in [ELECTION, "/deep/er"] {
         let mut nomination = client.election(path).nominate()?;
-        assert_eq!(fails(&mut nomination).await?, NominationError::NoElectionNode);
+        assert_eq!(fails(&mut nomination).await?, NominationError::NoChroot);
     }
     assert_eq!(arena.admin.exists("/mistyped").await?, None);
     Ok(())
