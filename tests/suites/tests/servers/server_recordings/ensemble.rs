@@ -113,8 +113,12 @@ fn a_new_leader_forgets_what_was_granted_after_the_creation() -> TestResult {
 fn a_follower_serves_a_session_that_the_leader_has_found_closing() -> TestResult {
     const SHORT: Duration = Duration::from_secs(5);
     /// Each takes a round of the quorum of its own; the requests below take five.
-    const QUEUE: u32 = 4000;
-    let options = Options::new().system_property("zookeeper.request_throttle_max_requests", "1");
+    const QUEUE: u32 = 8000;
+    // By default the leader reads a thousand requests at most before it answers: what is behind those would not hold up the
+    // end of the session.
+    let options = Options::new()
+        .system_property("zookeeper.globalOutstandingLimit", "100000")
+        .system_property("zookeeper.request_throttle_max_requests", "1");
     let (ensemble, leader, followers) = start(options)?;
     let leader = ensemble.member(leader);
     if leader.release()? < ServerVersion::new(3, 6, 0) {
