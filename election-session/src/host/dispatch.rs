@@ -1,7 +1,7 @@
 //! The events of the host, from those of the session.
 
 use bytes::Bytes;
-use election_core::Failure;
+use election_core::{Failure, Ticket};
 use zk_session::{Event as SessionEvent, Instant};
 
 use super::{Clock, Link, Pending, Recipe, RecipeHost};
@@ -72,25 +72,27 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
             || self.clock == Clock::Read
     }
 
-    /// Returns what a reply says of the recipe's node. Of its ancestors only a missing chroot matters: the creation of
-    /// the node itself shows the rest.
+    /// Returns what a reply says of the recipe's node. Of its ancestors only a missing chroot matters, and the reply to the
+    /// creation of the node, which comes last, tells the recipe of it.
     fn of_the_node(
-        &self,
-        key: RecipeKey,
-        kind: RequestKind,
+        &mut self,
+        (key, ticket, kind): (RecipeKey, Ticket, RequestKind),
         outcome: Result<Bytes, Failure>,
     ) -> Option<Result<Bytes, Failure>> {
-        let needs_chroot_alone = match kind {
-            RequestKind::CreateOutermost => true,
-            RequestKind::CreateNode => {
-                self.seats.get(&key).is_some_and(|seat| seat.site.is_outermost())
+        match (kind, outcome) {
+            (RequestKind::CreateOutermost, outcome) => {
+                let is_missing = outcome == Err(Failure::NoNode);
+                self.chroot_missing = is_missing.then_some((key, ticket));
+                None
             }
-            _ => false,
-        };
-        match (outcome, kind) {
-            (Err(Failure::NoNode), _) if needs_chroot_alone => Some(Err(Failure::NoChroot)),
-            (_, RequestKind::CreateOutermost | RequestKind::CreateAncestor) => None,
-            (outcome, _) => Some(outcome),
+            (RequestKind::CreateAncestor, _) => None,
+            (RequestKind::CreateNode, Err(Failure::NoNode))
+                if self.chroot_missing.take() == Some((key, ticket))
+                    || self.seats.get(&key).is_some_and(|seat| seat.site.is_outermost()) =>
+            {
+                Some(Err(Failure::NoChroot))
+            }
+            (_, outcome) => Some(outcome),
         }
     }
 
@@ -115,7 +117,7 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
                 let result = outcome.as_ref().map(drop).map_err(|failure| *failure);
                 self.tell(Event::Requested { kind, outcome: result });
                 let outcome = outcome.map(|reply| reply.body).map_err(core_failure);
-                if let Some(outcome) = self.of_the_node(key, kind, outcome) {
+                if let Some(outcome) = self.of_the_node((key, ticket, kind), outcome) {
                     self.stimulate(now, key, Stimulus::Replied { ticket, kind, outcome });
                 }
             }
