@@ -12,7 +12,7 @@ use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use core::fmt;
 use core::time::Duration;
 
-use election_core::{Recipe, Ticket};
+use election_core::Recipe;
 use zk_jute::{OpCode, SessionId, Zxid};
 use zk_session::lease::LeaseOutlook;
 use zk_session::{Instant, Limits, ServerFamily, SessionEnd, SubmitError, TransportCommand};
@@ -57,8 +57,8 @@ pub struct RecipeHost<R: Recipe, T, W> {
     /// A command that the driver gets before those of the present session: to drop the transport of
     /// an earlier session, or one that was only looked at.
     first_transport: Option<TransportCommand>,
-    /// The creation of a node whose outermost ancestor found no chroot, until its own reply comes.
-    chroot_missing: Option<(RecipeKey, Ticket)>,
+    /// The recipe whose node's outermost ancestor found no chroot when it was last created.
+    chroot_missing: Option<RecipeKey>,
     events: VecDeque<Pending<R, T, W>>,
 }
 

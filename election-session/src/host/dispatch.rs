@@ -1,7 +1,7 @@
 //! The events of the host, from those of the session.
 
 use bytes::Bytes;
-use election_core::{Failure, Ticket};
+use election_core::Failure;
 use zk_session::{Event as SessionEvent, Instant};
 
 use super::{Clock, Link, Pending, Recipe, RecipeHost};
@@ -76,18 +76,19 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
     /// creation of the node, which comes last, tells the recipe of it.
     fn of_the_node(
         &mut self,
-        (key, ticket, kind): (RecipeKey, Ticket, RequestKind),
+        key: RecipeKey,
+        kind: RequestKind,
         outcome: Result<Bytes, Failure>,
     ) -> Option<Result<Bytes, Failure>> {
         match (kind, outcome) {
             (RequestKind::CreateOutermost, outcome) => {
                 let is_missing = outcome == Err(Failure::NoNode);
-                self.chroot_missing = is_missing.then_some((key, ticket));
+                self.chroot_missing = is_missing.then_some(key);
                 None
             }
             (RequestKind::CreateAncestor, _) => None,
             (RequestKind::CreateNode, Err(Failure::NoNode))
-                if self.chroot_missing.take() == Some((key, ticket))
+                if self.chroot_missing == Some(key)
                     || self.seats.get(&key).is_some_and(|seat| seat.site.is_outermost()) =>
             {
                 Some(Err(Failure::NoChroot))
@@ -117,7 +118,7 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
                 let result = outcome.as_ref().map(drop).map_err(|failure| *failure);
                 self.tell(Event::Requested { kind, outcome: result });
                 let outcome = outcome.map(|reply| reply.body).map_err(core_failure);
-                if let Some(outcome) = self.of_the_node((key, ticket, kind), outcome) {
+                if let Some(outcome) = self.of_the_node(key, kind, outcome) {
                     self.stimulate(now, key, Stimulus::Replied { ticket, kind, outcome });
                 }
             }
