@@ -27,7 +27,7 @@ pub trait Decode<'a>: Sized {
 
     /// Reads so many values, one after another, to find out whether each can be read.
     fn check(reader: &mut Reader<'a>, count: usize) -> Result<(), DecodeError> {
-        (0..count).try_for_each(|_| Self::decode(reader).map(drop))
+        check_one_by_one::<Self>(reader, count)
     }
 
     /// Reads one value and ignores what follows, as servers and clients do.
@@ -123,6 +123,13 @@ impl<'a> Decode<'a> for Option<&'a str> {
     }
 }
 
+fn check_one_by_one<'a, T: Decode<'a>>(
+    reader: &mut Reader<'a>,
+    count: usize,
+) -> Result<(), DecodeError> {
+    (0..count).try_for_each(|_| T::decode(reader).map(drop))
+}
+
 macro_rules! never_null {
     ($($type:ty { $($check:item)* })*) => {$(
         impl Encode for &$type {
@@ -151,7 +158,7 @@ never_null! {
             match reader.skip_short_ustrings(count) {
                 Some(after) => *reader = after,
                 // Some are long, or one cannot be read: which?
-                None => (0..count).try_for_each(|_| Self::decode(reader).map(drop))?,
+                None => check_one_by_one::<Self>(reader, count)?,
             }
             Ok(())
         }

@@ -47,7 +47,9 @@ impl Waits {
     /// Notes that something was in flight for this long when the server was heard, in a session with this timeout.
     #[inline]
     pub(crate) fn note(&mut self, now: Instant, waited: Duration, timeout: Duration) {
-        if self.note_wait(now, waited) && waited >= least(timeout) {
+        self.note_wait(now, waited);
+        // What is common is compared with a constant alone.
+        if waited >= LEAST && waited >= least(timeout) {
             self.pauses.present = self.pauses.present.max(nanos(waited));
         }
     }
@@ -65,18 +67,12 @@ impl Waits {
         }
     }
 
-    /// Notes a wait. Returns whether it is the longest of the interval.
     #[inline]
-    fn note_wait(&mut self, now: Instant, waited: Duration) -> bool {
+    fn note_wait(&mut self, now: Instant, waited: Duration) {
         if self.all.is_over(now, MEMORY) {
             self.turn(now);
         }
-        let waited = nanos(waited);
-        let is_longest = waited > self.all.present;
-        if is_longest {
-            self.all.present = waited;
-        }
-        is_longest
+        self.all.present = self.all.present.max(nanos(waited));
     }
 
     /// Begins another interval.
@@ -154,6 +150,21 @@ mod tests {
     fn longest_of(noted: &[(Instant, Duration)], now: Instant, age: Duration) -> Duration {
         let recent = noted.iter().filter(|(at, _)| now.saturating_since(*at) <= age);
         recent.map(|(_, waited)| *waited).max().unwrap_or_default()
+    }
+
+    /// An outage counts for a minute, and a pause for ten.
+    #[test]
+    fn a_pause_soon_after_an_outage_is_remembered() {
+        let timeout = Duration::from_secs(6);
+        let at = |secs| Instant::since_origin(Duration::from_secs(secs));
+        let mut waits = Waits::new(at(0));
+        waits.leave(at(1), Duration::from_millis(400), timeout);
+        waits.serve(at(10));
+        waits.note(at(20), Duration::from_secs(2), timeout);
+        for minute in 1..=4 {
+            waits.note(at(60 * minute), Duration::from_millis(1), timeout);
+        }
+        assert_eq!(waits.bound(timeout), Duration::from_secs(4));
     }
 
     proptest! {

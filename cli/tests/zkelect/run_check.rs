@@ -55,7 +55,7 @@ fn a_leader_that_is_unwell_stops_its_command_and_stands_again_once_it_is_well() 
 
     touch(&ill(&folder, "b")).expect("a file");
     second.wait_for("stepped_down", 1);
-    assert_eq!(first.count("elected"), 1, "nobody leads rather than one that is unwell");
+    assert_eq!(first.count("elected"), 1, "the only nominee is unwell, so none leads");
     fs::remove_file(ill(&folder, "a")).expect("it is there");
     first.wait_for("well", 2);
     first.wait_for("elected", 2);

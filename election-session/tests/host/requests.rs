@@ -104,6 +104,38 @@ fn only_the_reply_for_the_node_itself_is_told() {
     assert_eq!(lab.fed(key), [Fed::Deadline, Fed::Reply(Ok(()))]);
 }
 
+/// The creation of the outermost znode shows it, and the reply for the node reports it.
+#[test]
+fn a_missing_chroot_is_reported_once_at_any_depth() {
+    let chroot = Chroot::new("/none").expect("a path");
+    for path in ["/e", "/x/e", "/x/y/e"] {
+        let (mut lab, _) = standing();
+        let site = Site::new(&path.parse().unwrap(), &chroot);
+        let key = lab.host.stand(lab.now, Puppet::new(), Arc::new(site));
+        lab.run();
+        lab.fed(key);
+        lab.order(key, Order::CreateNode);
+        let fed = [Fed::Deadline, Fed::Reply(Err(Failure::NoChroot))];
+        assert_eq!(lab.fed(key), fed, "{path}");
+        lab.server.put("/none", "");
+        lab.order(key, Order::CreateNode);
+        assert_eq!(lab.fed(key), [Fed::Deadline, Fed::Reply(Ok(()))], "{path}");
+    }
+}
+
+/// Between the creations of the ancestors and that of the node.
+#[test]
+fn an_ancestor_that_is_deleted_meanwhile_is_no_missing_chroot() {
+    let (mut lab, _) = standing();
+    let site = Site::new(&"/x/y/e".parse().unwrap(), &Chroot::default());
+    let key = lab.host.stand(lab.now, Puppet::new(), Arc::new(site));
+    lab.run();
+    lab.fed(key);
+    lab.server.reaped = Some("/x/y");
+    lab.order(key, Order::CreateNode);
+    assert_eq!(lab.fed(key), [Fed::Deadline, Fed::Reply(Err(Failure::NoNode))]);
+}
+
 /// Both come in before the host is asked what came of them.
 #[test]
 fn a_list_is_told_before_what_came_in_behind_it() {

@@ -47,6 +47,8 @@ pub(crate) struct Server {
     child_watches: BTreeSet<String>,
     /// Requests that it does not know: it closes the connection behind its answer.
     pub(crate) unknown: Vec<OpCode>,
+    /// A container that the server deletes as soon as it was created, since it is empty.
+    pub(crate) reaped: Option<&'static str>,
     /// The requests, with their paths, without pings.
     pub(crate) requests: Vec<(OpCode, String)>,
     outbox: VecDeque<Bytes>,
@@ -71,6 +73,7 @@ impl Server {
             data_watches: BTreeSet::new(),
             child_watches: BTreeSet::new(),
             unknown: Vec::new(),
+            reaped: None,
             requests: Vec::new(),
             outbox: VecDeque::new(),
         };
@@ -280,6 +283,9 @@ impl Server {
                 CreateResponse { path }.encode(answer);
                 if opcode == OpCode::CREATE2 {
                     self.znodes.get(path).expect("it was created").stat.encode(answer);
+                }
+                if self.reaped == Some(path) {
+                    self.delete(path, Version::ANY)?;
                 }
             }
             OpCode::DELETE => {

@@ -25,9 +25,15 @@ struct Narrow {
 }
 
 #[derive(Debug, Default)]
-struct Counts {
+pub(crate) struct Counts {
     reads: AtomicUsize,
     writes: AtomicUsize,
+}
+
+impl Counts {
+    pub(crate) fn writes(&self) -> usize {
+        self.writes.load(Ordering::Relaxed)
+    }
 }
 
 struct NarrowStream {
@@ -86,7 +92,7 @@ impl AsyncWrite for NarrowStream {
     }
 }
 
-async fn narrow_client(bytes_at_once: usize) -> (Server, Client, Arc<Counts>) {
+pub(crate) async fn narrow_client(bytes_at_once: usize) -> (Server, Client, Arc<Counts>) {
     let server = Server::new();
     let counts = Arc::new(Counts::default());
     let narrow = Narrow { server: server.clone(), bytes_at_once, counts: Arc::clone(&counts) };
@@ -125,7 +131,7 @@ async fn batches_cost_one_read_and_one_write() {
         reads.spawn(async move { client.get_data("/znode").await.unwrap().0 });
     }
     tokio::time::sleep(IDLE).await;
-    assert_eq!(counts.writes.load(Ordering::Relaxed), 1);
+    assert_eq!(counts.writes(), 1);
     server.read_freely();
     let answers = reads.join_all().await;
     assert_eq!(answers, vec![&b"data"[..]; REQUESTS]);

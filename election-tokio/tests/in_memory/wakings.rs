@@ -1,20 +1,14 @@
 //! New leaders that wake the candidate behind them.
 
-use core::pin::Pin;
-use core::sync::atomic::{AtomicUsize, Ordering};
-use core::task::{Context, Poll};
 use core::time::Duration;
-use std::io;
 use std::sync::Arc;
 
 use election_tokio::election::{HandOver, Leadership, Nomination, WhenPromoted};
-use election_tokio::source::ServerAddress;
-use election_tokio::transport::{Connecting, Connector, Transport};
 use election_tokio::{Client, Token};
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Instant;
 use zk_jute::OpCode;
 
+use crate::frames::narrow_client;
 use crate::server::{Server, settle, wait};
 
 const ELECTION: &str = "/election";
@@ -102,65 +96,11 @@ async fn a_leadership_is_handed_over_past_others_without_a_look() {
     }
 }
 
-/// Connections on which writes are counted.
-#[derive(Clone, Debug)]
-struct Counted {
-    server: Server,
-    writes: Arc<AtomicUsize>,
-}
-
-impl Connector for Counted {
-    fn connect<'a>(&'a self, address: &'a ServerAddress) -> Connecting<'a> {
-        Box::pin(async move {
-            let inner = self.server.connect(address).await?;
-            let writes = Arc::clone(&self.writes);
-            Ok(Box::new(CountedStream { inner, writes }) as Box<dyn Transport>)
-        })
-    }
-}
-
-struct CountedStream {
-    inner: Box<dyn Transport>,
-    writes: Arc<AtomicUsize>,
-}
-
-impl AsyncRead for CountedStream {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.inner).poll_read(cx, buffer)
-    }
-}
-
-impl AsyncWrite for CountedStream {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        self.writes.fetch_add(1, Ordering::Relaxed);
-        Pin::new(&mut self.inner).poll_write(cx, bytes)
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.inner).poll_flush(cx)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.inner).poll_shutdown(cx)
-    }
-}
-
 /// It lists, to wake the one behind it; the write is a system call that wakes the server.
 #[tokio::test(start_paused = true)]
 async fn a_leader_is_at_work_before_its_client_writes() {
-    let server = Server::new();
-    let writes = Arc::new(AtomicUsize::new(0));
+    let (server, second, counts) = narrow_client(usize::MAX).await;
     let (first, third) = (server.client().await, server.client().await);
-    let counted = Counted { server: server.clone(), writes: Arc::clone(&writes) };
-    let second = Client::builder("in-memory").connector(counted).connect().await.unwrap();
     let mut queue = Vec::new();
     for client in [&first, &second, &third] {
         queue.push(client.election(ELECTION).nominate().unwrap());
@@ -168,15 +108,15 @@ async fn a_leader_is_at_work_before_its_client_writes() {
     }
     // It knows that it is next: nothing but the event stands before its work.
     wait(1).await;
-    let before = writes.load(Ordering::Relaxed);
+    let before = counts.writes();
     let (former, mut next) = (queue.remove(0), queue.remove(0));
     let leads = tokio::spawn({
-        let writes = Arc::clone(&writes);
-        async move { (next.elected().await.unwrap(), writes.load(Ordering::Relaxed)) }
+        let counts = Arc::clone(&counts);
+        async move { (next.elected().await.unwrap(), counts.writes()) }
     });
     former.withdraw().await.unwrap();
     let (_leadership, then) = leads.await.unwrap();
     assert_eq!(then, before);
     settle().await;
-    assert!(writes.load(Ordering::Relaxed) > then, "it wakes the next one");
+    assert!(counts.writes() > then, "it wakes the next one");
 }
