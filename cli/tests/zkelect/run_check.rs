@@ -59,6 +59,8 @@ fn a_leader_that_is_unwell_stops_its_command_and_stands_again_once_it_is_well() 
     fs::remove_file(ill(&folder, "a")).expect("it is there");
     first.wait_for("well", 2);
     first.wait_for("elected", 2);
+    let names = first.names();
+    assert_eq!(names.get(expected.len()).map(String::as_str), Some("well"), "{names:?}");
     wait_for_code(&first, "/readyz", 200);
     assert_one_at_a_time(&first.log());
 }

@@ -115,10 +115,12 @@ fn a_follower_serves_a_session_that_the_leader_has_found_closing() -> TestResult
     /// Each takes a round of the quorum of its own; the requests below take five.
     const QUEUE: u32 = 8000;
     // By default the leader reads a thousand requests at most before it answers: what is behind those would not hold up the
-    // end of the session.
+    // end of the session. A follower closes a connection that said nothing for the session's timeout, in steps of this
+    // setting (by default ten seconds): one that was paused would close it as it resumes, or read its requests first.
     let options = Options::new()
         .system_property("zookeeper.globalOutstandingLimit", "100000")
-        .system_property("zookeeper.request_throttle_max_requests", "1");
+        .system_property("zookeeper.request_throttle_max_requests", "1")
+        .system_property("zookeeper.nio.sessionlessCnxnTimeout", "1000000000");
     let (ensemble, leader, followers) = start(options)?;
     let leader = ensemble.member(leader);
     if leader.release()? < ServerVersion::new(3, 6, 0) {
