@@ -53,9 +53,9 @@ pub(crate) async fn hand_over(args: HandOverArgs) -> Result<Exit, Failure> {
             match election.hand_over(to, &by, &args.asker.reason, time).await {
                 Ok(HandOver::To(_)) => Ok(Outcome::HandedOver),
                 Ok(HandOver::Refused { by }) => Ok(Outcome::Refused { by }),
-                Err(HandOverError::LeadsAlready) => Ok(Outcome::LeadsAlready),
+                Err(HandOverError::LeadsAlready { .. }) => Ok(Outcome::LeadsAlready),
                 // It was found, so it has gone since.
-                Err(HandOverError::CandidateGone { .. } | HandOverError::NoCandidate(_)) => {
+                Err(HandOverError::CandidateGone { .. } | HandOverError::NoCandidate { .. }) => {
                     Ok(Outcome::Gone)
                 }
                 Err(error) => Err(Failure::from(error)),

@@ -82,8 +82,9 @@ async fn told(lock: &Lock, meant: Vec<Contender>, args: &RevokeArgs) -> Result<T
                     Shown::from(contender).describe()
                 )),
                 // They cannot be asked; to remove them needs no consent.
-                Err(Failure::Operating(OperatingFailure::Revoke(RevokeError::Format(_))))
-                    if args.after_time() == AfterTime::Remove => {}
+                Err(Failure::Operating(OperatingFailure::Revoke(RevokeError::Format {
+                    ..
+                }))) if args.after_time() == AfterTime::Remove => {}
                 Err(failure) => return Err(failure),
             }
         }
@@ -120,7 +121,7 @@ async fn went(
     };
     match (released, args.after_time()) {
         (Some(Ok(())), _) => Ok(Some(Revoked::LetGo)),
-        (Some(Err(RevokeError::Format(_))) | None, AfterTime::Remove) => {
+        (Some(Err(RevokeError::Format { .. })) | None, AfterTime::Remove) => {
             let removed = timeout(*args.node.timeout, lock.break_lock(contender)).await;
             let in_doubt = |_| Failure::InDoubt {
                 bound: *args.node.timeout,
