@@ -37,7 +37,7 @@ pub(crate) async fn revoke(args: RevokeArgs) -> Result<Exit, Failure> {
             } else {
                 "no contender holds"
             };
-            console::note(format_args!("{what} {path}"));
+            console::remark(format_args!("{what} {path}"));
             if args.json {
                 console::print_json(&Told { outcome: "none", ..Told::default() })?;
             }
@@ -77,7 +77,7 @@ async fn told(lock: &Lock, meant: Vec<Contender>, args: &RevokeArgs) -> Result<T
     if !args.within.is_zero() || args.after_time() == AfterTime::Leave {
         for contender in &meant {
             match within(*args.node.timeout, lock.request_revoke(contender)).await {
-                Ok(_) => console::note(format_args!(
+                Ok(_) => console::remark(format_args!(
                     "{} is asked to release",
                     Shown::from(contender).describe()
                 )),
