@@ -12,7 +12,7 @@ use crate::console;
 use crate::errand::{errand, within, within_or_in_doubt};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::list::recognised;
+use crate::list::kind_at;
 
 /// The outcome, for JSON.
 #[derive(Serialize)]
@@ -66,9 +66,7 @@ fn told(
 
 /// Names the command for locks if the node is that of a lock.
 async fn point_to_lock(client: &Client, node: &str) {
-    let Ok(children) = client.get_children(node).await else { return };
-    let names: Vec<String> = children.iter().map(str::to_owned).collect();
-    if recognised(&names).is_some_and(|format| format.kind() == Kind::Lock) {
+    if kind_at(client, node).await == Some(Kind::Lock) {
         console::remark(format_args!(
             "a lock is at {node}: `zkelect revoke` asks its holders, and with --break removes them"
         ));

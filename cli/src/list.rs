@@ -17,7 +17,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::{connection, console};
 use contest::{Listed, show};
-pub(crate) use kind::recognised;
+pub(crate) use kind::{kind_at, recognised};
 use lookup::Lookup;
 use vacancy::Vacancy;
 

@@ -5,13 +5,14 @@ use election_tokio::lock::{Contender, Lock, LockError, Removal, RevokeError, Rev
 use serde::Serialize;
 use tokio::time::{Instant, timeout, timeout_at};
 
-use crate::args::{AfterTime, LockFormat, RevokeArgs};
+use crate::args::{AfterTime, Kind, LockFormat, RevokeArgs};
 use crate::candidate::Shown;
 use crate::connection;
 use crate::console;
 use crate::errand::{errand, within};
 use crate::exit::Exit;
 use crate::failure::{Failure, OperatingFailure};
+use crate::list::kind_at;
 
 /// The fates of the contenders, for JSON.
 #[derive(Default, Serialize)]
@@ -38,6 +39,7 @@ pub(crate) async fn revoke(args: RevokeArgs) -> Result<Exit, Failure> {
                 "no contender holds"
             };
             console::remark(format_args!("{what} {path}"));
+            point_to_election(client, path).await;
             if args.json {
                 console::print_json(&Told { outcome: "none", ..Told::default() })?;
             }
@@ -47,6 +49,15 @@ pub(crate) async fn revoke(args: RevokeArgs) -> Result<Exit, Failure> {
         report(told, &args)
     })
     .await
+}
+
+/// Names the commands for elections if the node is that of an election.
+async fn point_to_election(client: &Client, node: &str) {
+    if kind_at(client, node).await == Some(Kind::Election) {
+        console::remark(format_args!(
+            "an election is at {node}: `zkelect step-down` asks its leader, and `zkelect evict` removes it"
+        ));
+    }
 }
 
 /// Finds the contenders that the arguments name.
