@@ -88,6 +88,6 @@ fn is_connected(client: &Client) -> bool {
 }
 
 fn is_set_still(path: &str) -> Exit {
-    console::note(format_args!("the barrier {path} is set (`zkelect barrier lift` lifts it)"));
+    console::remark(format_args!("the barrier {path} is set (`zkelect barrier lift` lifts it)"));
     Exit::Busy(1)
 }

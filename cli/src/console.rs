@@ -8,6 +8,8 @@ use std::sync::OnceLock;
 use anstyle::{AnsiColor, Style};
 use election_tokio::error::Escaped;
 use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::fmt::format::Writer;
+use tracing_subscriber::fmt::time::{FormatTime as _, SystemTime};
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
@@ -15,6 +17,8 @@ use crate::failure::Failure;
 use crate::outlet::Outlet;
 
 const NAME: Style = Style::new().bold();
+const TIME: Style = Style::new().dimmed();
+const INFO: Style = AnsiColor::Green.on_default();
 const ERROR: Style = AnsiColor::Red.on_default().bold();
 const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 
@@ -52,21 +56,35 @@ pub(crate) fn be_quiet() {
     IS_QUIET.store(true, Ordering::Relaxed);
 }
 
-/// Prints a line about progress.
-pub(crate) fn note(text: impl Display) {
+/// Prints what a command has found or asked, where that is no result: a sentence without time and
+/// level, as the error that ends a command is.
+pub(crate) fn remark(text: impl Display) {
     if IS_QUIET.load(Ordering::Relaxed) {
         return;
     }
     line(format_args!("{NAME}zkelect:{NAME:#} {}", Escaped(text)));
 }
 
-/// Prints a line about a problem.
-pub(crate) fn warn(text: impl Display) {
-    line(warning(text));
+/// Logs progress.
+pub(crate) fn note(text: impl Display) {
+    if IS_QUIET.load(Ordering::Relaxed) {
+        return;
+    }
+    line(logged("INFO", INFO, text));
 }
 
-fn warning(text: impl Display) -> String {
-    format!("{NAME}zkelect:{NAME:#} {WARNING}warning:{WARNING:#} {}", Escaped(text))
+/// Logs a problem.
+pub(crate) fn warn(text: impl Display) {
+    line(logged("WARN", WARNING, text));
+}
+
+/// Returns a line of the form of the library's tracing events: the time in UTC, the level, the source.
+fn logged(level: &str, style: Style, text: impl Display) -> String {
+    let mut time = String::new();
+    // Writing to a `String` cannot fail.
+    let _ = SystemTime.format_time(&mut Writer::new(&mut time));
+    let text = Escaped(text);
+    format!("{TIME}{time}{TIME:#} {style}{level:>5}{style:#} {NAME}zkelect:{NAME:#} {text}")
 }
 
 /// Prints why zkelect ends, and advice.
@@ -118,7 +136,7 @@ fn stderr() -> Option<&'static Outlet> {
     static STDERR: OnceLock<Option<Outlet>> = OnceLock::new();
     let outlet = STDERR.get_or_init(|| {
         let missed = |count, _: Option<&io::Error>| {
-            let text = warning(format_args!(
+            let text = logged("WARN", WARNING, format_args!(
                 "{count} lines are missing: standard error was not read, or could not be written"
             ));
             Some(format!("{text}\n").into_bytes())

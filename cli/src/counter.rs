@@ -63,7 +63,7 @@ async fn set(counter: &Counter, args: &CounterSetArgs) -> Result<Exit, CounterEr
             (CompareAndSet::Differs(actual), None) => expected = actual,
             (CompareAndSet::Differs(actual), Some(_)) => {
                 let path = &args.counter.node.path;
-                console::note(format_args!("{path} is at {actual}, and was not set"));
+                console::remark(format_args!("{path} is at {actual}, and was not set"));
                 return Ok(Exit::Busy(1));
             }
             _ => return Ok(Exit::Success),

@@ -49,7 +49,7 @@ pub(crate) async fn reopen(args: ReopenArgs) -> Result<Exit, Failure> {
     let (outcome, text) = match done.await? {
         Done::Output(Reopening::Reopened) => ("reopened", format!("reopened {path}\n")),
         Done::Output(Reopening::WasOpen) => {
-            console::note(format_args!("{path} was not ended"));
+            console::remark(format_args!("{path} was not ended"));
             ("was_open", String::new())
         }
         Done::Told(exit) => return Ok(exit),

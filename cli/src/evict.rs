@@ -12,7 +12,7 @@ use crate::console;
 use crate::errand::{errand, within, within_or_in_doubt};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::list::recognised;
+use crate::list::kind_at;
 
 /// The outcome, for JSON.
 #[derive(Serialize)]
@@ -30,7 +30,7 @@ pub(crate) async fn evict(args: EvictArgs) -> Result<Exit, Failure> {
         let election = args.election.one.of(client);
         let Some(candidate) = within(bound, meant(client, &election, &args)).await? else {
             let what = if args.id.is_some() || args.token.is_some() { "such " } else { "" };
-            console::note(format_args!("no {what}candidate stands at {node}"));
+            console::remark(format_args!("no {what}candidate stands at {node}"));
             point_to_lock(client, node).await;
             return told(&args, "none", None, Exit::Busy(1));
         };
@@ -44,7 +44,7 @@ pub(crate) async fn evict(args: EvictArgs) -> Result<Exit, Failure> {
                 told(&args, "evicted", Some(candidate), Exit::Success)
             }
             Removal::Gone => {
-                console::note(format_args!("{} was gone before", candidate.describe()));
+                console::remark(format_args!("{} was gone before", candidate.describe()));
                 told(&args, "gone", Some(candidate), Exit::Busy(1))
             }
         }
@@ -66,10 +66,8 @@ fn told(
 
 /// Names the command for locks if the node is that of a lock.
 async fn point_to_lock(client: &Client, node: &str) {
-    let Ok(children) = client.get_children(node).await else { return };
-    let names: Vec<String> = children.iter().map(str::to_owned).collect();
-    if recognised(&names).is_some_and(|format| format.kind() == Kind::Lock) {
-        console::note(format_args!(
+    if kind_at(client, node).await == Some(Kind::Lock) {
+        console::remark(format_args!(
             "a lock is at {node}: `zkelect revoke` asks its holders, and with --break removes them"
         ));
     }

@@ -195,7 +195,7 @@ impl Failure {
             | Self::Take(_)
             | Self::Counter(_)
             | Self::Membership(_)
-            | Self::Put(PutError::Priority(_))
+            | Self::Put(PutError::Priority { .. })
             | Self::Locks(_)
             | Self::OneLock
             | Self::NotShared(_)

@@ -41,7 +41,7 @@ pub(crate) async fn hand_over(args: HandOverArgs) -> Result<Exit, Failure> {
         let election = args.election.one.of(client);
         let meant = Meant { id: args.id.as_deref(), token: args.token };
         let Some(candidate) = within(bound, meant.find(client, &election, node)).await? else {
-            console::note(format_args!(
+            console::remark(format_args!(
                 "no such candidate stands at {node}: give the ID, the ZNODE or the token of one that \
                  `zkelect list` shows"
             ));
@@ -53,9 +53,9 @@ pub(crate) async fn hand_over(args: HandOverArgs) -> Result<Exit, Failure> {
             match election.hand_over(to, &by, &args.asker.reason, time).await {
                 Ok(HandOver::To(_)) => Ok(Outcome::HandedOver),
                 Ok(HandOver::Refused { by }) => Ok(Outcome::Refused { by }),
-                Err(HandOverError::LeadsAlready) => Ok(Outcome::LeadsAlready),
+                Err(HandOverError::LeadsAlready { .. }) => Ok(Outcome::LeadsAlready),
                 // It was found, so it has gone since.
-                Err(HandOverError::CandidateGone { .. } | HandOverError::NoCandidate(_)) => {
+                Err(HandOverError::CandidateGone { .. } | HandOverError::NoCandidate { .. }) => {
                     Ok(Outcome::Gone)
                 }
                 Err(error) => Err(Failure::from(error)),
@@ -65,7 +65,7 @@ pub(crate) async fn hand_over(args: HandOverArgs) -> Result<Exit, Failure> {
         let outcome = within_or_in_doubt(bound_of_all, "the leadership may be handed over", asked);
         match outcome.await? {
             Outcome::LeadsAlready => {
-                console::note(format_args!("{} leads already", candidate.describe()));
+                console::remark(format_args!("{} leads already", candidate.describe()));
                 told(&args, "leads_already", Some(&candidate), Exit::Success)
             }
             Outcome::HandedOver => {

@@ -193,7 +193,7 @@ impl<G: Goal> Holder<'_, G> {
     }
 
     fn busy(&self) -> Exit {
-        console::note(self.plan.subject.in_vain());
+        console::remark(self.plan.subject.in_vain());
         Exit::Busy(self.plan.terms.in_vain)
     }
 

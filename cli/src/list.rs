@@ -17,7 +17,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::{connection, console};
 use contest::{Listed, show};
-pub(crate) use kind::recognised;
+pub(crate) use kind::{kind_at, recognised};
 use lookup::Lookup;
 use vacancy::Vacancy;
 
@@ -31,7 +31,7 @@ pub(crate) async fn list(args: ListArgs) -> Result<Exit, Failure> {
     let lookup = Lookup { client: &client, path, timeout };
     if let Listed::Nothing(kind) = show(&lookup, args.reading(), args.json).await? {
         let vacancy = Vacancy::of(&lookup, args.reading(), kind).await?;
-        console::note(vacancy.sentence(path, args.reading()));
+        console::remark(vacancy.sentence(path, args.reading()));
     }
     // The session holds nothing, so it may time out.
     let _ = tokio::time::timeout(timeout, client.close()).await;

@@ -104,7 +104,7 @@ fn command_line() -> Result<Cli, failure::Failure> {
         let blamed = settled.blamed(&error);
         let error = error.format(&mut command);
         if let Some(blamed) = blamed {
-            console::note(blamed);
+            console::remark(blamed);
             console::settle();
         }
         error.exit()

@@ -5,13 +5,14 @@ use election_tokio::lock::{Contender, Lock, LockError, Removal, RevokeError, Rev
 use serde::Serialize;
 use tokio::time::{Instant, timeout, timeout_at};
 
-use crate::args::{AfterTime, LockFormat, RevokeArgs};
+use crate::args::{AfterTime, Kind, LockFormat, RevokeArgs};
 use crate::candidate::Shown;
 use crate::connection;
 use crate::console;
 use crate::errand::{errand, within};
 use crate::exit::Exit;
 use crate::failure::{Failure, OperatingFailure};
+use crate::list::kind_at;
 
 /// The fates of the contenders, for JSON.
 #[derive(Default, Serialize)]
@@ -37,7 +38,8 @@ pub(crate) async fn revoke(args: RevokeArgs) -> Result<Exit, Failure> {
             } else {
                 "no contender holds"
             };
-            console::note(format_args!("{what} {path}"));
+            console::remark(format_args!("{what} {path}"));
+            point_to_election(client, path).await;
             if args.json {
                 console::print_json(&Told { outcome: "none", ..Told::default() })?;
             }
@@ -47,6 +49,15 @@ pub(crate) async fn revoke(args: RevokeArgs) -> Result<Exit, Failure> {
         report(told, &args)
     })
     .await
+}
+
+/// Names the commands for elections if the node is that of an election.
+async fn point_to_election(client: &Client, node: &str) {
+    if kind_at(client, node).await == Some(Kind::Election) {
+        console::remark(format_args!(
+            "an election is at {node}: `zkelect step-down` asks its leader, and `zkelect evict` removes it"
+        ));
+    }
 }
 
 /// Finds the contenders that the arguments name.
@@ -77,13 +88,14 @@ async fn told(lock: &Lock, meant: Vec<Contender>, args: &RevokeArgs) -> Result<T
     if !args.within.is_zero() || args.after_time() == AfterTime::Leave {
         for contender in &meant {
             match within(*args.node.timeout, lock.request_revoke(contender)).await {
-                Ok(_) => console::note(format_args!(
+                Ok(_) => console::remark(format_args!(
                     "{} is asked to release",
                     Shown::from(contender).describe()
                 )),
                 // They cannot be asked; to remove them needs no consent.
-                Err(Failure::Operating(OperatingFailure::Revoke(RevokeError::Format(_))))
-                    if args.after_time() == AfterTime::Remove => {}
+                Err(Failure::Operating(OperatingFailure::Revoke(RevokeError::Format {
+                    ..
+                }))) if args.after_time() == AfterTime::Remove => {}
                 Err(failure) => return Err(failure),
             }
         }
@@ -120,7 +132,7 @@ async fn went(
     };
     match (released, args.after_time()) {
         (Some(Ok(())), _) => Ok(Some(Revoked::LetGo)),
-        (Some(Err(RevokeError::Format(_))) | None, AfterTime::Remove) => {
+        (Some(Err(RevokeError::Format { .. })) | None, AfterTime::Remove) => {
             let removed = timeout(*args.node.timeout, lock.break_lock(contender)).await;
             let in_doubt = |_| Failure::InDoubt {
                 bound: *args.node.timeout,

@@ -76,7 +76,7 @@ async fn list(args: &SlotsListArgs) -> Result<Exit, Failure> {
     errand(&node.servers, node.into(), async |client: &Client| {
         let table = within(*node.timeout, client.slots(&node.path, 0).table()).await?;
         if table.plan.is_none() {
-            console::note(format_args!("{} has no plan", node.path));
+            console::remark(format_args!("{} has no plan", node.path));
         }
         let rows: Vec<Row> = table.slots.into_iter().map(Row::from).collect();
         let text = if *json {

@@ -39,7 +39,7 @@ pub(crate) async fn step_down(args: StepDownArgs) -> Result<Exit, Failure> {
         let deadline = Instant::now().checked_add(*args.within);
         match within_or_in_doubt(bound, "the leader may be asked", request).await? {
             StepDownRequest::NoLeader => {
-                console::note(format_args!("{} has no leader", args.election.one.election));
+                console::remark(format_args!("{} has no leader", args.election.one.election));
                 if args.json {
                     let none = Told { outcome: "no_leader", asked: None, leader: None };
                     console::print_json(&none)?;
@@ -67,7 +67,7 @@ async fn outcome(
     until: Instant,
 ) -> Result<Exit, Failure> {
     let who = asked.as_ref().map_or_else(|| format!("token {token}"), Shown::describe);
-    console::note(format_args!("{who} is asked to step down"));
+    console::remark(format_args!("{who} is asked to step down"));
     let is_another = |seen: &Observation| seen.first().is_none_or(|first| first.token != token);
     let over = match timeout_at(until, known(observer, is_another)).await {
         Err(_) => None,

@@ -3,7 +3,7 @@
 //! Begin with [`Client::barrier`] or [`Client::double_barrier`]. Costs and limits:
 //! [barrier](https://github.com/zk-election/zk-election/blob/main/docs/barrier.md), [double barrier](https://github.com/zk-election/zk-election/blob/main/docs/double-barrier.md).
 
-mod error;
+pub(crate) mod error;
 mod face;
 
 use core::fmt;

@@ -1,9 +1,9 @@
 //! Two-phase commit: sites vote, and all of them learn one decision.
 
 mod coordinator;
+mod course;
 mod error;
 mod participant;
-mod place;
 mod status;
 
 use core::fmt;
@@ -13,17 +13,21 @@ use election_core::NomineeId;
 use election_core::commit::{CommitEnd, CommitSiteNotice, CommitTask, SiteName};
 use election_core::election::{ElectionNode, NodeKind};
 use election_session::AclList;
-use zk_session::{SessionEnd, ZnodePath};
+use zk_session::ZnodePath;
 
 pub use coordinator::CommitCoordinator;
 pub use error::CommitError;
 pub use participant::CommitParticipant;
 pub use status::{CommitStatus, SiteStatus};
 
-use self::place::{Place, told};
+use self::course::{BEGIN, Course, RECIPE, step};
 use crate::acl::Acls;
 use crate::client::Client;
+use crate::error::Place;
 use crate::site::site;
+
+/// The step of joining, which errors name.
+const JOIN: &str = "join";
 
 /// A transaction at a path, which sites agree to commit or to abort; made by
 /// [`Client::two_phase_commit`]. It holds the content, and a child for each site.
@@ -61,14 +65,14 @@ impl TwoPhaseCommit {
     where
         I: IntoIterator<Item: AsRef<str>>,
     {
-        let place = self.place(content.into())?;
+        let course = self.course(content.into(), BEGIN)?;
         let sites: Result<Vec<SiteName>, CommitError> =
-            sites.into_iter().map(|name| site_name(name.as_ref())).collect();
+            sites.into_iter().map(|name| self.site_name(name.as_ref(), BEGIN)).collect();
         let id = NomineeId::from_bytes(
             self.client.shared().ids.draw().map_err(CommitError::Randomness)?,
         );
-        place.begin(id, sites?).await?;
-        Ok(CommitCoordinator::new(place, id))
+        course.begin(id, sites?).await?;
+        Ok(CommitCoordinator::new(course, id))
     }
 
     /// Takes part for a site, which is present until the participant is dropped. A site that comes
@@ -84,12 +88,12 @@ impl TwoPhaseCommit {
     ///
     /// [`CommitError::NotFound`], [`CommitError::NoSuchSite`].
     pub async fn join(&self, site: &str) -> Result<CommitParticipant, CommitError> {
-        let place = self.place(Bytes::new())?;
-        let site = site_name(site)?;
-        let mut presence = place.stand(CommitTask::Join(site.clone()), None);
-        match told(&mut presence).await? {
-            CommitSiteNotice::Joined(id) => Ok(CommitParticipant::new(place, site, id, presence)),
-            CommitSiteNotice::Ended(end) => Err(place.error(end, Some(&site))),
+        let course = self.course(Bytes::new(), JOIN)?;
+        let site = self.site_name(site, JOIN)?;
+        let mut presence = course.stand(CommitTask::Join(site.clone()), None);
+        match course.told(&mut presence, JOIN).await? {
+            CommitSiteNotice::Joined(id) => Ok(CommitParticipant::new(course, site, id, presence)),
+            CommitSiteNotice::Ended(end) => Err(course.error(end, Some(&site), JOIN)),
         }
     }
 
@@ -102,11 +106,12 @@ impl TwoPhaseCommit {
     ///
     /// [`CommitError::NotFound`] if a quorum knows of none.
     pub async fn recover(&self) -> Result<CommitCoordinator, CommitError> {
-        let place = self.place(Bytes::new())?;
-        match place.run(CommitTask::Find, None).await? {
-            CommitEnd::Found { id, .. } => Ok(CommitCoordinator::new(place, id)),
-            CommitEnd::Withdrawn => Err(CommitError::ClientClosed(SessionEnd::Abandoned)),
-            end => Err(place.error(end, None)),
+        let task = CommitTask::Find;
+        let step = step(&task);
+        let course = self.course(Bytes::new(), step)?;
+        match course.run(task, None).await? {
+            CommitEnd::Found { id, .. } => Ok(CommitCoordinator::new(course, id)),
+            end => Err(course.error(end, None, step)),
         }
     }
 
@@ -118,17 +123,27 @@ impl TwoPhaseCommit {
     ///
     /// [`CommitError::NotFound`] if there is none, and the errors of reading.
     pub async fn status(&self) -> Result<CommitStatus, CommitError> {
-        self.place(Bytes::new())?.status(None).await
+        self.course(Bytes::new(), "status")?.status(None).await
     }
 
-    fn place(&self, content: Bytes) -> Result<Place, CommitError> {
+    fn course(&self, content: Bytes, step: &'static str) -> Result<Course, CommitError> {
         let invalid = |error| CommitError::InvalidPath { path: self.path.clone(), error };
         let path: ZnodePath = self.path.parse().map_err(invalid)?;
-        let invalid = |error| CommitError::InvalidAcl { path: self.path.clone(), error };
+        let invalid = |error| CommitError::InvalidAcl { at: self.at(step), error };
         let acl = AclList::new(&self.acls.checked().map_err(invalid)?);
         let node = ElectionNode::Create(NodeKind::Persistent);
         let site = site(&self.client, &path, content, acl, node);
-        Ok(Place { client: self.client.clone(), site })
+        Ok(Course { client: self.client.clone(), site })
+    }
+
+    fn site_name(&self, name: &str, step: &'static str) -> Result<SiteName, CommitError> {
+        let invalid =
+            |error| CommitError::InvalidSite { at: self.at(step), name: name.to_owned(), error };
+        SiteName::new(name).map_err(invalid)
+    }
+
+    fn at(&self, step: &'static str) -> Place {
+        Place::new(RECIPE, &self.path, step)
     }
 }
 
@@ -140,11 +155,6 @@ impl TwoPhaseCommit {
         self.acls = acls;
         self
     }
-}
-
-fn site_name(name: &str) -> Result<SiteName, CommitError> {
-    let invalid = |error| CommitError::InvalidSite { name: name.to_owned(), error };
-    SiteName::new(name).map_err(invalid)
 }
 
 impl fmt::Debug for TwoPhaseCommit {

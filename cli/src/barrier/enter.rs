@@ -3,7 +3,6 @@
 use core::future::pending;
 
 use election_tokio::barrier::{BarrierError, BarrierLost, DoubleBarrier, Entered, LeaveError};
-use election_tokio::error::Place;
 use election_tokio::{Client, Token};
 use tokio::time::Instant;
 
@@ -26,7 +25,6 @@ pub(super) async fn enter(args: &BarrierEnterArgs) -> Result<Exit, Failure> {
     let plan = Plan { subject, servers, lease, terms, command, on_request };
     hold(plan, |client, data| Entry {
         client: client.clone(),
-        path: path.clone(),
         barrier: client.double_barrier(path, participants.get()).data(data).acls(acl.acls()),
     })
     .await
@@ -34,7 +32,6 @@ pub(super) async fn enter(args: &BarrierEnterArgs) -> Result<Exit, Failure> {
 
 struct Entry {
     client: Client,
-    path: String,
     barrier: DoubleBarrier,
 }
 
@@ -44,12 +41,11 @@ impl Goal for Entry {
     async fn acquire(&self, _: WhenBusy) -> Result<Acquired<Inside>, Failure> {
         let entered = self.barrier.enter().await?;
         let contact = Contact::new(&self.client);
-        Ok(Acquired::Held(Inside { path: self.path.clone(), entered, contact }))
+        Ok(Acquired::Held(Inside { entered, contact }))
     }
 }
 
 struct Inside {
-    path: String,
     entered: Entered,
     contact: Contact,
 }
@@ -85,11 +81,9 @@ impl Guard for Inside {
         match self.entered.leave().await {
             Ok(()) => Conclusion::Over { how: "all have left" },
             Err(
-                LeaveError::AlreadyLost(BarrierLost::Failed(failure)) | LeaveError::Failed(failure),
-            ) => {
-                let at = Place::new("double barrier", &self.path, "leave");
-                Conclusion::Failed(Failure::Barrier(BarrierError::Failed { at, failure }))
-            }
+                LeaveError::AlreadyLost { at, lost: BarrierLost::Failed(failure) }
+                | LeaveError::Failed { at, failure },
+            ) => Conclusion::Failed(Failure::Barrier(BarrierError::Failed { at, failure })),
             Err(error) => Conclusion::Lost { reason: error.to_string() },
         }
     }

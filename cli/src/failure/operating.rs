@@ -40,7 +40,7 @@ impl OperatingFailure {
     pub(super) fn exit(&self) -> Exit {
         match self {
             Self::Verify(VerifyError::Hidden) => Exit::NoPermission,
-            Self::Verify(VerifyError::Failed(_)) | Self::End(EndError::OtherChild(_)) => {
+            Self::Verify(VerifyError::Failed(_)) | Self::End(EndError::OtherChild { .. }) => {
                 Exit::WrongSetUp
             }
             Self::Verify(VerifyError::ClientClosed) => Exit::Internal,
@@ -50,9 +50,9 @@ impl OperatingFailure {
             | Self::NotHandedOver { .. } => Exit::Busy(1),
             Self::Verify(_)
             | Self::Ambiguous { .. }
-            | Self::Revoke(RevokeError::Format(_))
-            | Self::End(EndError::ForeignFormat)
-            | Self::HandOver(HandOverError::ForeignFormat) => Exit::Usage,
+            | Self::Revoke(RevokeError::Format { .. })
+            | Self::End(EndError::ForeignFormat { .. })
+            | Self::HandOver(HandOverError::ForeignFormat { .. }) => Exit::Usage,
             Self::HandOver(_) => Exit::Internal,
             Self::End(_) | Self::Revoke(_) => Exit::InDoubt,
         }
@@ -93,20 +93,20 @@ impl OperatingFailure {
                  --ignore-step-down), or its work has not ended yet; those between that the leader cannot wake look once a minute: wait longer \
                  with --within, or end those that do not give way"
             }
-            Self::HandOver(HandOverError::ForeignFormat) => {
+            Self::HandOver(HandOverError::ForeignFormat { .. }) => {
                 "ask the leader to let the next one lead, whichever that is: `zkelect step-down`"
             }
             Self::Ambiguous { .. } => "say which by --token; `zkelect list` shows all of them",
-            Self::End(EndError::ForeignFormat) => {
+            Self::End(EndError::ForeignFormat { .. }) => {
                 "end the processes that stand there, or evict them one by one by `zkelect evict`"
             }
-            Self::End(EndError::OtherChild(_)) => {
+            Self::End(EndError::OtherChild { .. }) => {
                 "delete that child if it is not needed (`deleteall` in zkCli.sh), and do it again"
             }
-            Self::End(EndError::CandidatesKeepComing) => {
+            Self::End(EndError::CandidatesKeepComing { .. }) => {
                 "find out which processes stand there (`zkelect list`), end them, and do it again"
             }
-            Self::Revoke(RevokeError::Format(_)) => {
+            Self::Revoke(RevokeError::Format { .. }) => {
                 "end its process, or remove its znode with --break, which does not ask"
             }
             Self::End(_) | Self::Revoke(_) => "do it again: it may be repeated",

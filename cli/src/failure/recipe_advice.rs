@@ -17,11 +17,11 @@ impl Failure {
                 "write PATH as an absolute path, such as /app/jobs"
             }
             Self::Put(error) if error.may_have_happened() => PUT_IN_DOUBT,
-            Self::Put(PutError::Priority(_)) => {
+            Self::Put(PutError::Priority { .. }) => {
                 "give a smaller --priority, or --format kazoo, which has more of them; --format guide \
                  and distributed-queue have none"
             }
-            Self::Put(PutError::SequenceExhausted) => "put into a queue at another PATH",
+            Self::Put(PutError::SequenceExhausted { .. }) => "put into a queue at another PATH",
             Self::Take(TakeError::Unknown(_)) => {
                 "it was printed: make sure that no other taker has done it, or do it again where twice \
                  does no harm"

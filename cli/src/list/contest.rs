@@ -143,7 +143,7 @@ async fn show_queue(
     }
     show_others(lookup, others, &mut listing).await?;
     if let Some((_, by)) = blocked {
-        console::note(format_args!("the first candidate does not lead: blocked by {by}"));
+        console::remark(format_args!("the first candidate does not lead: blocked by {by}"));
     }
     listing.end()
 }

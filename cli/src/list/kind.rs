@@ -1,8 +1,8 @@
 //! Recognises what is contended for at a node by the names of its children.
 
 use clap::ValueEnum as _;
-use election_tokio::NomineeId;
 use election_tokio::format::{Child, Format, IdInName};
+use election_tokio::{Client, NomineeId};
 
 use crate::args::{FormatName, Kind};
 
@@ -10,6 +10,13 @@ use crate::args::{FormatName, Kind};
 /// `leases` the permits.
 pub(super) const LOCKS: &str = "locks";
 pub(super) const LEASES: &str = "leases";
+
+/// Returns what is contended for at a node; `None` if that is not known, or the node may not be read.
+pub(crate) async fn kind_at(client: &Client, node: &str) -> Option<Kind> {
+    let children = client.get_children(node).await.ok()?;
+    let names: Vec<String> = children.iter().map(str::to_owned).collect();
+    recognised(&names).map(FormatName::kind)
+}
 
 /// Returns the format that made most of the names; if none did, the format that most of them could
 /// be of.

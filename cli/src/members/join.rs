@@ -52,7 +52,7 @@ pub(super) async fn join(args: &MembersJoinArgs) -> Result<Exit, Failure> {
 fn in_vain(client: &Client, args: &MembersJoinArgs, bound: Duration) -> Result<Exit, Failure> {
     match (client.connection_state(), &args.name) {
         (ConnectionState::Connected { .. }, Some(name)) => {
-            console::note(format_args!(
+            console::remark(format_args!(
                 "the name {name} is taken still (`zkelect members list` shows its session)"
             ));
             Ok(Exit::Busy(1))

@@ -20,7 +20,7 @@ pub(super) async fn list(args: &MembersListArgs) -> Result<Exit, Failure> {
         let rows: Vec<Row> =
             view.members.iter().map(|(name, member)| Row::new(name, member)).collect();
         if rows.is_empty() {
-            console::note(format_args!("{} has no members", node.path));
+            console::remark(format_args!("{} has no members", node.path));
         }
         let text = if *json {
             let json = serde_json::to_string_pretty(&rows).unwrap_or_default();

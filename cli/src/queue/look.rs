@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::{connection, console};
 
 pub(super) fn is_empty(path: &str) -> Exit {
-    console::note(format_args!("{path} has no item that is not claimed"));
+    console::remark(format_args!("{path} has no item that is not claimed"));
     Exit::Busy(1)
 }
 

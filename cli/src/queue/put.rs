@@ -3,6 +3,8 @@
 use std::ffi::OsString;
 use std::io::{self, Read as _};
 
+use election_tokio::error::Place;
+use election_tokio::queue::PutError;
 use election_tokio::{Bytes, Client};
 use serde::Serialize;
 
@@ -30,7 +32,9 @@ pub(super) async fn put(args: QueuePutArgs) -> Result<Exit, Failure> {
     });
     let priority = priority.unwrap_or(0);
     // This comes before anything is read or sent.
-    format.format().prefix(priority).map_err(election_tokio::queue::PutError::from)?;
+    let at = || Place::new("queue", &node.path, "put");
+    let invalid = |error| PutError::Priority { at: at(), error };
+    format.format().prefix(priority).map_err(invalid)?;
     let data = match data {
         Some(data) => Bytes::from(bytes_of(data)),
         None => from_standard_input()?,

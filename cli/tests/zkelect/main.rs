@@ -54,6 +54,7 @@ mod lock_hand_over;
 mod lock_once;
 #[cfg(test)]
 mod lock_several;
+mod log_lines;
 #[cfg(test)]
 mod members;
 #[cfg(test)]

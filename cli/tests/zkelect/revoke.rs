@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::lock::{HOLDING, contend};
-use crate::support::{Folder, LOCK, Plan, Run, output, servers, text, token};
+use crate::support::{ELECTION, Folder, LOCK, Plan, Run, output, servers, text, token};
 
 fn revoke(servers: &str, options: &[&str]) -> (Option<i32>, String, String) {
     let done = output(&[&["revoke", "--servers", servers], options].concat());
@@ -79,4 +79,20 @@ async fn evict_points_to_the_command_for_locks() {
     let said = text(&evicted.stderr);
     assert!(said.contains("a lock is at /lock: `zkelect revoke` asks its holders"), "{said}");
     assert_eq!(holder.names(), ["acquired"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn revoke_points_to_the_commands_for_elections() {
+    let servers = servers("revoke-election");
+    let folder = Folder::new("revoke-election-runs");
+    let plan = Plan { servers: &servers, id: "a", options: &[], script: HOLDING };
+    let leader = Run::start(&folder, &plan);
+    leader.wait_for_log("up a");
+    for who in [&[][..], &["a"]] {
+        let (code, printed, said) = revoke(&servers, &[&[ELECTION], who].concat());
+        assert_eq!((code, printed.as_str()), (Some(1), ""), "{said}");
+        let hint = format!("an election is at {ELECTION}: `zkelect step-down` asks its leader");
+        assert!(said.contains(&hint), "{said}");
+    }
+    assert_eq!(leader.names(), ["elected"]);
 }

@@ -160,10 +160,11 @@ fn a_check_that_cannot_be_started_says_what_to_do() {
 #[test]
 fn a_check_whose_guard_is_killed_has_failed_and_command_goes_on() {
     let (folder, servers) = (Folder::new("check-guard"), servers("check-guard"));
-    let (slow, pids) = (folder.file("slow"), folder.file("pids"));
+    let [slow, pids, guard] = ["slow", "pids", "guard"].map(|name| folder.file(name));
     let check = format!(
-        "test -e '{}' || exit 0; setsid sleep 1000 & echo $! >>'{}'; wait",
+        "test -e '{}' || exit 0; echo $PPID >'{}'; setsid sleep 1000 & echo $! >>'{}'; wait",
         slow.display(),
+        guard.display(),
         pids.display()
     );
     let options = [&OPTIONS[..], &["--check", &check]].concat();
@@ -175,11 +176,8 @@ fn a_check_whose_guard_is_killed_has_failed_and_command_goes_on() {
     fs::remove_file(&slow).expect("it is there");
     let pids = lines(&pids);
     let _mortals = Mortals(pids.clone());
-    let pid = run.pid().as_raw_pid();
-    let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"));
-    let children = children.expect("the kernel lists children");
-    // COMMAND's guard was started first.
-    let guard = children.split_ascii_whitespace().nth(1).expect("two guards");
+    // A check that was under way before COMMAND began has the older guard of the two.
+    let guard = lines(&guard).concat();
     let guard = guard.parse().ok().and_then(Pid::from_raw).expect("a process");
     kill_process(guard, Signal::KILL).expect("it runs");
     run.wait_until_said("a check failed: the guard of the check has gone");

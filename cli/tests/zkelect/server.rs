@@ -59,7 +59,7 @@ fn it_says_where_it_listens_and_what_it_is_for() {
     let stderr = server.stderr();
     assert!(stderr.contains("for development and tests"), "{stderr}");
     assert!(stderr.contains("nothing on disk"), "{stderr}");
-    assert!(!stderr.contains("warning"), "{stderr}");
+    assert!(!stderr.contains("WARN"), "{stderr}");
 }
 
 #[test]
@@ -75,7 +75,7 @@ fn names_a_connection_too_many(option: &str) {
     // The limit counts connections that the server has accepted, in the order of their arrival.
     let mut second = connect(&server);
     assert!(!matches!(second.read(&mut [0]), Ok(1..)));
-    let warned = || server.stderr().contains("warning: closed a connection from 127.0.0.1");
+    let warned = || server.stderr().contains("WARN zkelect: closed a connection from 127.0.0.1");
     eventually(SOON, "a warning", warned).expect("it warns");
     let remedy = format!("see {option}\n");
     eventually(SOON, "a remedy", || server.stderr().contains(&remedy))

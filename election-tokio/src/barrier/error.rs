@@ -86,7 +86,7 @@ pub(crate) fn checked_path(path: &str) -> Result<ZnodePath, BarrierError> {
 }
 
 /// Shows the name of the server's error code; the machine knows only the number.
-struct Named(BarrierFailure);
+pub(crate) struct Named(pub(crate) BarrierFailure);
 
 impl fmt::Display for Named {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -63,8 +63,8 @@ impl Entered {
         let mut span = participation.span("leave");
         let left = span.within(participation.leave()).await;
         let failed = left.as_ref().err().map(|error| match error {
-            LeaveError::AlreadyLost(_) => "lost",
-            LeaveError::ClientClosed(_) | LeaveError::Failed(_) => "failed",
+            LeaveError::AlreadyLost { .. } => "lost",
+            LeaveError::ClientClosed { .. } | LeaveError::Failed { .. } => "failed",
         });
         span.finished(failed.unwrap_or("done"));
         meter.finished(failed);

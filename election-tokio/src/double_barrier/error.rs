@@ -3,6 +3,7 @@
 use election_core::barrier::BarrierFailure;
 use zk_session::SessionEnd;
 
+use crate::barrier::error::Named;
 use crate::barrier::{BarrierError, BarrierLost};
 use crate::error::Place;
 
@@ -24,16 +25,31 @@ pub enum EnterError {
 }
 
 /// Why it is not known whether all others have left, too.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LeaveError {
     /// The participant was not inside any more: for the others it had left.
-    #[error("it was inside no longer: {0}")]
-    AlreadyLost(BarrierLost),
+    #[error("{at}: the participant was inside no longer: {lost}")]
+    AlreadyLost {
+        /// The recipe, its path and the step.
+        at: Place,
+        /// The reason.
+        lost: BarrierLost,
+    },
     /// The client ended before the others had left.
-    #[error("{0}; the participant's entry lives on until its session ends")]
-    ClientClosed(SessionEnd),
+    #[error("{at}: {end}; the participant's entry lives on until its session ends")]
+    ClientClosed {
+        /// The recipe, its path and the step.
+        at: Place,
+        /// The end of its session.
+        end: SessionEnd,
+    },
     /// It failed in a way that trying again does not repair.
-    #[error("{0}")]
-    Failed(BarrierFailure),
+    #[error("{at}: {}", Named(*failure))]
+    Failed {
+        /// The recipe, its path and the step.
+        at: Place,
+        /// The failure.
+        failure: BarrierFailure,
+    },
 }

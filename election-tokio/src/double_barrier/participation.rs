@@ -84,20 +84,23 @@ impl Participation {
 
     /// Leaves, and waits until all others have left. A loss that it reports happened before.
     pub(super) async fn leave(mut self) -> Result<(), LeaveError> {
+        let at = Place::new("double barrier", self.site.path(), "leave");
         if !self.is_inside() {
-            return Err(LeaveError::AlreadyLost(self.lost().await));
+            return Err(LeaveError::AlreadyLost { at, lost: self.lost().await });
         }
         self.client.shared().with(|hub, now| hub.host.withdraw(now, self.key));
         let is_over = |shown: &Shown| matches!(shown, Shown::Ended(_) | Shown::ClientEnded(_));
         match self.shown.wait_for(is_over).await {
             Ok(Shown::Ended(DoubleBarrierEnd::Lost(cause))) => {
-                Err(LeaveError::AlreadyLost(BarrierLost::of_cause(cause)))
+                Err(LeaveError::AlreadyLost { at, lost: BarrierLost::of_cause(cause) })
             }
-            Ok(Shown::Ended(DoubleBarrierEnd::Failed(failure))) => Err(LeaveError::Failed(failure)),
+            Ok(Shown::Ended(DoubleBarrierEnd::Failed(failure))) => {
+                Err(LeaveError::Failed { at, failure })
+            }
             Ok(Shown::Ended(_)) => Ok(()),
-            Ok(Shown::ClientEnded(end)) => Err(LeaveError::ClientClosed(end)),
+            Ok(Shown::ClientEnded(end)) => Err(LeaveError::ClientClosed { at, end }),
             Ok(Shown::Entering | Shown::Inside) | Err(_) => {
-                Err(LeaveError::ClientClosed(SessionEnd::Abandoned))
+                Err(LeaveError::ClientClosed { at, end: SessionEnd::Abandoned })
             }
         }
     }

@@ -10,10 +10,15 @@ use zk_jute::{ErrorCode, OpCode, Version, Zxid};
 use super::{Election, acknowledgement, epoch, step_down_request};
 use crate::Error;
 use crate::client::{Children, CreateMode, Transaction, TransactionError};
+use crate::error::Place;
 use crate::path::child_path;
 
 /// How often to try, since other clients are at work there, or the connection was lost.
 const ROUNDS: usize = 8;
+
+/// The steps that errors name.
+const END: &str = "end";
+const DELETE: &str = "delete";
 
 /// The znodes that may stand beside an election node.
 const MARKS: [&str; 4] =
@@ -34,19 +39,37 @@ pub enum Reopening {
 pub enum EndError {
     /// In this format no election can be ended: participants of other libraries would not know the
     /// sign, or would fail at it.
-    #[error("an election in this format cannot be ended: its participants do not know the sign")]
-    ForeignFormat,
+    #[error(
+        "{at}: an election in this format cannot be ended: its participants do not know the sign"
+    )]
+    ForeignFormat {
+        /// The recipe, its path and the step.
+        at: Place,
+    },
     /// Other clients reopened the election, or deleted its node, at each attempt.
-    #[error("other clients reopen the election, or delete its node, at the same time")]
-    Contested,
+    #[error("{at}: other clients reopen the election, or delete its node, at the same time")]
+    Contested {
+        /// The recipe, its path and the step.
+        at: Place,
+    },
     /// New candidates came each time that all were deleted. The node was left, and the election is
     /// ended.
-    #[error("the election is ended, but its node was not deleted: candidates keep coming")]
-    CandidatesKeepComing,
+    #[error("{at}: the election is ended, but its node was not deleted: candidates keep coming")]
+    CandidatesKeepComing {
+        /// The recipe, its path and the step.
+        at: Place,
+    },
     /// The node has this child, which is neither a candidate nor a sign of this crate. The node was
     /// left, and the election is ended.
-    #[error("the election is ended, but its node was not deleted: it has the child {0:?}")]
-    OtherChild(String),
+    #[error(
+        "{at}: the election is ended, but its node was not deleted: it has the child {child:?}"
+    )]
+    OtherChild {
+        /// The recipe, its path and the step.
+        at: Place,
+        /// The name of the child.
+        child: String,
+    },
     /// A request failed. The call may have done a part of its work, and may be repeated.
     #[error(transparent)]
     Request(#[from] Error),
@@ -105,7 +128,7 @@ impl Election {
                 Err(error) => return Err(error),
             }
         }
-        Err(EndError::Contested)
+        Err(EndError::Contested { at: self.place(END) })
     }
 
     /// Lets nominees stand again in an election that was ended. Nominations that the end has ended
@@ -117,7 +140,7 @@ impl Election {
     ///
     /// [`EndError::ForeignFormat`] and [`EndError::Request`]. It may be called again.
     pub async fn reopen(&self) -> Result<Reopening, EndError> {
-        match self.client.delete(&self.end_mark()?, Version::ANY).await {
+        match self.client.delete(&self.end_mark("reopen")?, Version::ANY).await {
             Ok(()) => Ok(Reopening::Reopened),
             Err(error) if error.is_no_node() => Ok(Reopening::WasOpen),
             Err(error) => Err(error.into()),
@@ -132,7 +155,7 @@ impl Election {
     ///
     /// [`EndError::ForeignFormat`] and [`EndError::Request`].
     pub async fn is_ended(&self) -> Result<bool, EndError> {
-        Ok(self.client.exists(&self.end_mark()?).await?.is_some())
+        Ok(self.client.exists(&self.end_mark("is_ended")?).await?.is_some())
     }
 
     /// [Ends](Self::end) the election and deletes its node and the znodes beside it: the
@@ -158,30 +181,41 @@ impl Election {
     /// [`PathError::Chroot`](crate::error::PathError::Chroot), for `/` of a client with a chroot, nothing
     /// was done.
     pub async fn delete(&self, quiet: Duration) -> Result<u64, EndError> {
-        self.end_mark()?;
+        self.end_mark(DELETE)?;
         self.mark(OpCode::DELETE, "")?;
-        let (mut deleted, mut last) = (0, EndError::Contested);
+        let (mut deleted, mut last) = (0, self.contested());
         // The node that this call has found: the one of a later election is not its to delete.
         let mut found = None;
         for _ in 0..ROUNDS {
             last = match self.try_delete(quiet, &mut found, &mut deleted).await {
                 Ok(()) => return Ok(deleted),
                 Err(EndError::Request(error)) if error.is_connection_loss() => error.into(),
-                Err(error @ (EndError::Contested | EndError::CandidatesKeepComing)) => error,
+                Err(
+                    error @ (EndError::Contested { .. } | EndError::CandidatesKeepComing { .. }),
+                ) => error,
                 Err(error) => return Err(error),
             };
         }
         Err(last)
     }
 
-    fn end_mark(&self) -> Result<String, EndError> {
-        let name = self.format.end_mark().ok_or(EndError::ForeignFormat)?;
+    fn end_mark(&self, step: &'static str) -> Result<String, EndError> {
+        let foreign = || EndError::ForeignFormat { at: self.place(step) };
+        let name = self.format.end_mark().ok_or_else(foreign)?;
         Ok(child_path(&self.path, name))
+    }
+
+    fn contested(&self) -> EndError {
+        EndError::Contested { at: self.place(DELETE) }
+    }
+
+    fn candidates_keep_coming(&self) -> EndError {
+        EndError::CandidatesKeepComing { at: self.place(DELETE) }
     }
 
     /// Tries once, and returns the last look unless another client was in the way.
     async fn try_end(&self, deleted: &mut u64) -> Result<Option<Sight>, EndError> {
-        let (client, mark) = (&self.client, self.end_mark()?);
+        let (client, mark) = (&self.client, self.end_mark(END)?);
         match client.create_with_acl(&mark, "", CreateMode::Persistent, &self.acls).await {
             Ok(_) => {}
             Err(error) if error.is_node_exists() => {}
@@ -255,7 +289,7 @@ impl Election {
         if *found.get_or_insert(node.czxid) != node.czxid {
             match self.look().await? {
                 Sight::Open => return Ok(()),
-                Sight::Missing => return Err(EndError::Contested),
+                Sight::Missing => return Err(self.contested()),
                 // This call, or another operator, has ended that one, too.
                 Sight::Ended { .. } => *found = Some(node.czxid),
             }
@@ -263,14 +297,16 @@ impl Election {
         *deleted += self.end().await?;
         sleep(quiet).await;
         match self.look().await? {
-            Sight::Missing | Sight::Open => return Err(EndError::Contested),
+            Sight::Missing | Sight::Open => return Err(self.contested()),
             Sight::Ended { candidates, .. } if !candidates.is_empty() => {
-                return Err(EndError::CandidatesKeepComing);
+                return Err(self.candidates_keep_coming());
             }
-            Sight::Ended { other: Some(name), .. } => return Err(EndError::OtherChild(name)),
+            Sight::Ended { other: Some(child), .. } => {
+                return Err(EndError::OtherChild { at: self.place(DELETE), child });
+            }
             Sight::Ended { other: None, .. } => {}
         }
-        let sign = self.client.transaction().delete(&self.end_mark()?, Version::ANY);
+        let sign = self.client.transaction().delete(&self.end_mark(DELETE)?, Version::ANY);
         let (all, _) = self.with_marks(sign.delete(&self.path, Version::ANY)).await?;
         self.commit_deletion(all).await
     }
@@ -308,9 +344,9 @@ impl Election {
             Ok(_) => Ok(()),
             Err(TransactionError::Request(error)) => Err(error.into()),
             Err(error) if error.code() == Some(ErrorCode::NOT_EMPTY) => {
-                Err(EndError::CandidatesKeepComing)
+                Err(self.candidates_keep_coming())
             }
-            Err(error) if error.is_no_node() || error.is_bad_version() => Err(EndError::Contested),
+            Err(error) if error.is_no_node() || error.is_bad_version() => Err(self.contested()),
             Err(error) => Err(error.into()),
         }
     }

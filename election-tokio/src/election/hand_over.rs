@@ -22,6 +22,7 @@ use super::verdict::VerifyError;
 use super::{Election, ElectionError};
 use crate::Error;
 use crate::client::{CreateMode, Obstacle, TransactionError};
+use crate::error::Place;
 use crate::path::child_path;
 
 /// The outcome of a hand-over.
@@ -43,28 +44,48 @@ pub enum HandOver {
 #[non_exhaustive]
 pub enum HandOverError {
     /// In this format participants would not stand behind another one.
-    #[error("in this format no leadership is handed over: its participants would not give way")]
-    ForeignFormat,
+    #[error(
+        "{at}: in this format no leadership is handed over: its participants would not give way"
+    )]
+    ForeignFormat {
+        /// The recipe, its path and the step.
+        at: Place,
+    },
     /// The candidate is the leader's own.
-    #[error("the candidate leads already")]
-    LeadsAlready,
+    #[error("{at}: the candidate leads already")]
+    LeadsAlready {
+        /// The recipe, its path and the step.
+        at: Place,
+    },
     /// No candidate with this token stood when the hand-over began: it had gone, or never was. The
     /// leader leads on. Take another one of [`Election::candidates`].
-    #[error("no candidate with the token {0} stands")]
-    NoCandidate(Token),
+    #[error("{at}: no candidate with the token {token} stands")]
+    NoCandidate {
+        /// The recipe, its path and the step.
+        at: Place,
+        /// The token that was asked for.
+        token: Token,
+    },
     /// The candidate stood when the hand-over began, and has gone since: its nominee withdrew, its
     /// session ended, or it was evicted. The leader leads on, unless it was about to step down. Take
     /// another one of [`Election::candidates`].
-    #[error("the candidate {name}, with the token {token}, has gone")]
+    #[error("{at}: the candidate {name}, with the token {token}, has gone")]
     CandidateGone {
+        /// The recipe, its path and the step.
+        at: Place,
         /// Its token.
         token: Token,
         /// The name of its znode.
         name: String,
     },
     /// The leadership was lost before it was handed over.
-    #[error("{0}")]
-    Lost(LostReason),
+    #[error("{at}: the leadership was lost: {lost}")]
+    Lost {
+        /// The recipe, its path and the step.
+        at: Place,
+        /// The reason.
+        lost: LostReason,
+    },
     /// It is not known which candidate leads.
     #[error(transparent)]
     Leader(#[from] VerifyError),
@@ -91,6 +112,9 @@ impl From<ElectionError> for HandOverError {
     }
 }
 
+/// The step that errors name.
+const HAND_OVER: &str = "hand over";
+
 /// The time after which a leader wakes the candidate behind it once more, twice as long each time.
 const FIRST_PATIENCE: Duration = Duration::from_secs(1);
 
@@ -116,15 +140,16 @@ impl Election {
         reason: &str,
         within: Duration,
     ) -> Result<HandOver, HandOverError> {
+        let at = self.place(HAND_OVER);
         if self.format.end_mark().is_none() {
-            return Err(HandOverError::ForeignFormat);
+            return Err(HandOverError::ForeignFormat { at });
         }
         let deadline = deadline(within);
         let Some((target, ahead)) = self.ahead_of(to).await? else {
-            return Err(HandOverError::NoCandidate(to));
+            return Err(HandOverError::NoCandidate { at, token: to });
         };
         if ahead.is_empty() {
-            return Err(HandOverError::LeadsAlready);
+            return Err(HandOverError::LeadsAlready { at });
         }
         self.request((by, reason), Some(to), within).await?;
         // Tokens grow along the queue, so a leader with a later token leads only once this one has
@@ -137,12 +162,12 @@ impl Election {
         match timeout_at(deadline, select(led, gone)).await {
             Ok(Either::Left((Ok(seen), _))) => match seen.leader() {
                 Some(leader) if leader.token == to => Ok(HandOver::To(to)),
-                _ => Err(target.gone()),
+                _ => Err(target.gone(at)),
             },
             Ok(Either::Left((Err(_), _))) => Err(VerifyError::ClientClosed.into()),
-            Ok(Either::Right(_)) => Err(target.gone()),
+            Ok(Either::Right(_)) => Err(target.gone(at)),
             Err(_) => match self.ahead_of(to).await? {
-                None => Err(target.gone()),
+                None => Err(target.gone(at)),
                 Some((_, ahead)) if ahead.is_empty() => Ok(HandOver::To(to)),
                 Some((_, ahead)) => Ok(HandOver::Refused { by: tokens(&ahead) }),
             },
@@ -263,15 +288,18 @@ impl Leadership {
     ///
     /// Those of [`Leadership::hand_over`].
     pub async fn make_way(&self, to: Token, within: Duration) -> Result<HandOver, HandOverError> {
-        if to == self.token() {
-            return Err(HandOverError::LeadsAlready);
-        }
         let election = self.election();
+        let at = election.place(HAND_OVER);
+        if to == self.token() {
+            return Err(HandOverError::LeadsAlready { at });
+        }
         let Some((target, _)) = election.ahead_of(to).await? else {
-            return Err(HandOverError::NoCandidate(to));
+            return Err(HandOverError::NoCandidate { at, token: to });
         };
         let mark = election.format.hand_over_mark(target.sequence);
-        let mark = mark.ok_or(HandOverError::ForeignFormat)?;
+        let Some(mark) = mark else {
+            return Err(HandOverError::ForeignFormat { at });
+        };
         let mark = child_path(&election.path, mark.to_string());
         election.delete_other_marks(&mark).await?;
         let asking =
@@ -279,14 +307,16 @@ impl Leadership {
         match asking.commit().await {
             // The mark is one of a hand-over that was given up.
             Err(error) if error.is_node_exists() => {}
-            Err(TransactionError::NotHeld) => return Err(HandOverError::Lost(self.lost().await)),
+            Err(TransactionError::NotHeld) => {
+                return Err(HandOverError::Lost { at, lost: self.lost().await });
+            }
             asked => drop(asked?),
         }
         let waiting = self.until_next(&election, &target);
         let outcome = match self.guard(timeout_at(deadline(within), waiting)).await {
-            Err(lost) => Err(HandOverError::Lost(lost)),
+            Err(lost) => Err(HandOverError::Lost { at, lost }),
             Ok(Ok(Ok(Wait::IsNext))) => Ok(HandOver::To(to)),
-            Ok(Ok(Ok(Wait::IsGone))) => Err(target.gone()),
+            Ok(Ok(Ok(Wait::IsGone))) => Err(target.gone(at)),
             Ok(Ok(Err(error))) => Err(error.into()),
             Ok(Err(_)) => self.refused(&election, &target).await,
         };
@@ -361,7 +391,7 @@ impl Leadership {
     ) -> Result<HandOver, HandOverError> {
         let own = self.token();
         match election.ahead_of(target.token).await? {
-            None => Err(target.gone()),
+            None => Err(target.gone(election.place(HAND_OVER))),
             Some((_, mut ahead)) => {
                 ahead.retain(|candidate| own < candidate.token);
                 Ok(HandOver::Refused { by: tokens(&ahead) })
@@ -371,8 +401,8 @@ impl Leadership {
 }
 
 impl Candidate {
-    fn gone(&self) -> HandOverError {
-        HandOverError::CandidateGone { token: self.token, name: self.name.clone() }
+    fn gone(&self, at: Place) -> HandOverError {
+        HandOverError::CandidateGone { at, token: self.token, name: self.name.clone() }
     }
 }
 

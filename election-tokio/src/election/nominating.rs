@@ -18,6 +18,7 @@ use super::settings::NominationSettings;
 use super::{Election, ElectionError, Nomination, WhileSuspended};
 use crate::acl::Acls;
 use crate::client::Client;
+use crate::error::Place;
 use crate::hub::Seat;
 use crate::path::PathError;
 use crate::site::site;
@@ -26,6 +27,11 @@ use crate::updates::Updates;
 use crate::{Error, ErrorKind};
 
 impl Election {
+    /// Returns the place of an error.
+    pub(super) fn place(&self, step: &'static str) -> Place {
+        Place::new("election", &self.path, step)
+    }
+
     pub(super) fn new(client: Client, path: &str) -> Self {
         Self {
             client,

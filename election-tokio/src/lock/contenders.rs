@@ -10,6 +10,7 @@ use super::Lock;
 use crate::Error;
 #[cfg(doc)]
 use crate::ErrorKind;
+use crate::error::Place;
 use crate::ordered_children::{OrderedChild, OrderedChildren};
 use crate::path::child_path;
 
@@ -160,6 +161,11 @@ impl Lock {
                 Err(error) => return Err(error),
             }
         }
+    }
+
+    /// Returns the place of an error.
+    pub(super) fn place(&self, step: &'static str) -> Place {
+        Place::new("lock", &self.settings.path, step)
     }
 
     pub(super) fn path_of(&self, contender: &Contender) -> String {

@@ -11,6 +11,7 @@ use super::contenders::{Contender, Removal, Turn};
 use super::error::LockLost;
 use super::{Lock, LockGuard};
 use crate::Error;
+use crate::error::Place;
 use crate::state::ConnectionState;
 
 /// The outcome of a request to release.
@@ -32,18 +33,31 @@ pub enum Revoked {
     Removed,
 }
 
+/// The step that errors name.
+const REVOKE: &str = "revoke";
+
 /// Why a contender was not asked to release.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RevokeError {
     /// In this format contenders cannot be asked: those of other libraries would fail on the
     /// request, or do not expect it.
-    #[error("nothing is to be written to contenders in {0:?}, so they cannot be asked to release")]
-    Format(Format),
+    #[error(
+        "{at}: nothing is to be written to contenders in {format:?}, so they cannot be asked to release"
+    )]
+    Format {
+        /// The recipe, its path and the step.
+        at: Place,
+        /// The format.
+        format: Format,
+    },
     /// The contender's data has changed since it was read. Read it again, so that nothing is
     /// overwritten unseen.
-    #[error("the contender's data was written meanwhile: look at the contenders again")]
-    Changed,
+    #[error("{at}: the contender's data was written meanwhile: look at the contenders again")]
+    Changed {
+        /// The recipe, its path and the step.
+        at: Place,
+    },
     /// A request to the server failed.
     #[error(transparent)]
     Request(#[from] Error),
@@ -77,7 +91,7 @@ impl Lock {
     ) -> Result<RevokeRequest, RevokeError> {
         let format = self.settings.options.format;
         if format.layout().revocation != Revocation::ByData {
-            return Err(RevokeError::Format(format));
+            return Err(RevokeError::Format { at: self.place(REVOKE), format });
         }
         let path = self.path_of(contender);
         let is_it = |stat: &zk_jute::records::Stat| Token::new(stat.czxid.get()) == contender.token;
@@ -93,7 +107,7 @@ impl Lock {
                 return Ok(RevokeRequest::Made);
             }
             if stat.version != contender.version {
-                return Err(RevokeError::Changed);
+                return Err(RevokeError::Changed { at: self.place(REVOKE) });
             }
             let request = Bytes::from_static(REVOKE_REQUEST);
             match self.client.set_data(&path, request, contender.version).await {

@@ -23,11 +23,21 @@ pub enum PutError {
     #[error(transparent)]
     Transaction(#[from] TransactionError),
     /// The priority is too great for the format: nothing was sent.
-    #[error(transparent)]
-    Priority(#[from] PriorityError),
+    #[error("{at}: {error}")]
+    Priority {
+        /// The recipe, its path and the step.
+        at: Place,
+        /// The fault in the priority.
+        error: PriorityError,
+    },
     /// The queue's node has given out all numbers, so use another path. Nothing was put.
-    #[error("the queue's node has given out its last number: put into a queue at another path")]
-    SequenceExhausted,
+    #[error(
+        "{at}: the queue's node has given out its last number: put into a queue at another path"
+    )]
+    SequenceExhausted {
+        /// The recipe, its path and the step.
+        at: Place,
+    },
 }
 
 impl PutError {
@@ -37,7 +47,7 @@ impl PutError {
         match self {
             Self::Request(error) => error.may_have_happened(),
             Self::Transaction(error) => error.may_have_happened(),
-            Self::Priority(_) | Self::SequenceExhausted => false,
+            Self::Priority { .. } | Self::SequenceExhausted { .. } => false,
         }
     }
 }

@@ -9,6 +9,8 @@ use super::queue::Queue;
 use crate::client::{Client, CreateMode, OperationOutcome};
 use crate::telemetry::recipe_metrics;
 
+/// The step that errors name.
+const PUT: &str = "put";
 /// How often to create the node again because it is missing.
 const ROUNDS: usize = 4;
 
@@ -143,8 +145,10 @@ impl Queue {
     }
 
     fn path_to_put(&self, priority: u16) -> Result<String, PutError> {
+        let invalid = |error| PutError::Priority { at: self.place(PUT), error };
+        let prefix = self.format.prefix(priority).map_err(invalid)?;
         let slash = if self.path.ends_with('/') { "" } else { "/" };
-        Ok(format!("{}{slash}{}", self.path, self.format.prefix(priority)?))
+        Ok(format!("{}{slash}{}", self.path, prefix))
     }
 
     fn name_of(&self, path: &str) -> Option<ItemName> {
@@ -159,7 +163,7 @@ impl Queue {
             paths.iter().fold(start, |all, path| all.delete(path, Version::new(0)))
         };
         match transaction(&self.client).commit().await {
-            Ok(_) => PutError::SequenceExhausted,
+            Ok(_) => PutError::SequenceExhausted { at: self.place(PUT) },
             Err(error) => PutError::Transaction(error),
         }
     }

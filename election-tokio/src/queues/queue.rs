@@ -223,7 +223,7 @@ impl Queue {
         OperationSpan::open(Asked::Queue, operation, &self.path, &self.client.shared().span)
     }
 
-    fn place(&self, step: &'static str) -> Place {
+    pub(super) fn place(&self, step: &'static str) -> Place {
         Place::new("queue", &self.path, step)
     }
 

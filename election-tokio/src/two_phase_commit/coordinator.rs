@@ -5,8 +5,8 @@ use core::fmt;
 use election_core::NomineeId;
 use election_core::commit::{CommitEnd, CommitTask, Decision};
 
+use super::course::{Course, step};
 use super::error::CommitError;
-use super::place::Place;
 use super::status::CommitStatus;
 
 /// A party that decides: the one that has begun the transaction, or any that recovers it. There may
@@ -16,13 +16,13 @@ use super::status::CommitStatus;
 #[derive(Clone)]
 #[must_use = "without a party that decides the sites wait"]
 pub struct CommitCoordinator {
-    place: Place,
+    course: Course,
     id: NomineeId,
 }
 
 impl CommitCoordinator {
-    pub(super) const fn new(place: Place, id: NomineeId) -> Self {
-        Self { place, id }
+    pub(super) const fn new(course: Course, id: NomineeId) -> Self {
+        Self { course, id }
     }
 
     /// Returns the id of the transaction.
@@ -43,7 +43,7 @@ impl CommitCoordinator {
     ///
     /// [`CommitError::NotFound`] among others. No error is a decision.
     pub async fn decided(&self) -> Result<Decision, CommitError> {
-        self.place.decision(CommitTask::Decide, self.id).await
+        self.course.decision(CommitTask::Decide, self.id).await
     }
 
     /// Decides to abort, unless there is a decision already; returns the decision.
@@ -54,7 +54,7 @@ impl CommitCoordinator {
     ///
     /// [`CommitError::NotFound`] among others. No error is a decision.
     pub async fn abort(&self) -> Result<Decision, CommitError> {
-        self.place.decision(CommitTask::Abort, self.id).await
+        self.course.decision(CommitTask::Abort, self.id).await
     }
 
     /// Returns the state of the transaction.
@@ -65,7 +65,7 @@ impl CommitCoordinator {
     ///
     /// [`CommitError::NotFound`] if it was removed.
     pub async fn status(&self) -> Result<CommitStatus, CommitError> {
-        self.place.status(Some(self.id)).await
+        self.course.status(Some(self.id)).await
     }
 
     /// Waits until each site that has voted to commit, or is present, has acknowledged the
@@ -77,9 +77,11 @@ impl CommitCoordinator {
     ///
     /// [`CommitError::Undecided`] if nothing is decided yet.
     pub async fn finish(&self) -> Result<(), CommitError> {
-        match self.place.run(CommitTask::Finish, Some(self.id)).await? {
+        let task = CommitTask::Finish;
+        let step = step(&task);
+        match self.course.run(task, Some(self.id)).await? {
             CommitEnd::Finished => Ok(()),
-            end => Err(self.place.error(end, None)),
+            end => Err(self.course.error(end, None, step)),
         }
     }
 }
@@ -87,7 +89,7 @@ impl CommitCoordinator {
 impl fmt::Debug for CommitCoordinator {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("CommitCoordinator")
-            .field("path", &self.place.site.path())
+            .field("path", &self.course.site.path())
             .field("id", &self.id)
             .finish_non_exhaustive()
     }

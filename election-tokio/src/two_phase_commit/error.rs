@@ -8,7 +8,7 @@ use zk_session::SessionEnd;
 
 use crate::Error;
 use crate::acl::AclError;
-use crate::error::{RefusedRequest, SharedError};
+use crate::error::{Place, RefusedRequest, SharedError};
 use crate::path::PathError;
 
 /// Why an operation of a two-phase commit failed, or may have failed.
@@ -27,33 +27,40 @@ pub enum CommitError {
         error: PathError,
     },
     /// No server would accept the access list.
-    #[error("the transaction at {path}: invalid access list: {error}")]
+    #[error("{at}: invalid access list: {error}")]
     InvalidAcl {
-        /// The path.
-        path: String,
+        /// The recipe, its path and the step.
+        at: Place,
         /// The fault in the list.
         error: AclError,
     },
     /// The name is not that of a site.
-    #[error("invalid name of a site {name:?}: {error}")]
+    #[error("{at}: invalid name of a site {name:?}: {error}")]
     InvalidSite {
+        /// The recipe, its path and the step.
+        at: Place,
         /// The name.
         name: String,
         /// The fault in the name.
         error: SiteNameError,
     },
     /// The transaction has no site, or one is named twice.
-    #[error(transparent)]
-    InvalidSites(#[from] InvalidSites),
+    #[error("{at}: {error}")]
+    InvalidSites {
+        /// The recipe, its path and the step.
+        at: Place,
+        /// The fault in the sites.
+        error: InvalidSites,
+    },
     /// The operating system gave no random numbers for the id of the transaction.
     #[error("no random numbers from the operating system")]
     Randomness(#[source] SharedError),
     /// Another transaction is there, so none was begun: recover it, or use another path.
-    #[error("another transaction stands at {path}, and is {}: recover it, or take another path",
+    #[error("{at}: another transaction stands there, and is {}: recover it, or take another path",
         named(*.state))]
     Exists {
-        /// The path.
-        path: String,
+        /// The recipe, its path and the step.
+        at: Place,
         /// Its id.
         id: NomineeId,
         /// Its decision, if there is one.
@@ -61,59 +68,57 @@ pub enum CommitError {
     },
     /// The reply to the beginning was lost, and there is no transaction: it was not begun, or is
     /// over and removed already. Its sites know.
-    #[error("the transaction at {path} was not begun, or is over and removed already")]
+    #[error("{at}: the transaction was not begun, or is over and removed already")]
     BeginUnknown {
-        /// The path.
-        path: String,
+        /// The recipe, its path and the step.
+        at: Place,
     },
     /// No transaction exists: it was not begun, or all sites that had to have acknowledged its
     /// decision, and it was removed. A site that has not voted to commit may take it for aborted;
     /// other parties learn nothing from this.
-    #[error("there is no transaction at {path}: it was not begun, or is over and removed")]
+    #[error("{at}: there is no transaction: it was not begun, or is over and removed")]
     NotFound {
-        /// The path.
-        path: String,
+        /// The recipe, its path and the step.
+        at: Place,
     },
     /// Another transaction was begun at the path. The one that was meant is over and removed. Like
     /// [`CommitError::NotFound`], this says nothing of the decision.
-    #[error("the transaction at {path} is over and removed, and another one was begun there")]
+    #[error("{at}: the transaction is over and removed, and another one was begun there")]
     Replaced {
-        /// The path.
-        path: String,
+        /// The recipe, its path and the step.
+        at: Place,
     },
     /// The transaction has no child for the site: the site does not take part, or has acknowledged
     /// the decision already.
     #[error(
-        "the transaction at {path} does not wait for the site {site}: it takes no part in it, or has \
+        "{at}: the transaction does not wait for the site {site}: it takes no part in it, or has \
         acknowledged"
     )]
     NoSuchSite {
-        /// The path.
-        path: String,
+        /// The recipe, its path and the step.
+        at: Place,
         /// The site.
         site: String,
     },
     /// The site has voted to commit, and cannot vote to abort any more: wait for the decision.
-    #[error(
-        "the site {site} has voted to commit at {path} and is bound to the decision: wait for it"
-    )]
+    #[error("{at}: the site {site} has voted to commit and is bound to the decision: wait for it")]
     Bound {
-        /// The path.
-        path: String,
+        /// The recipe, its path and the step.
+        at: Place,
         /// The site.
         site: String,
     },
     /// The transaction has no decision yet: decide first, or wait.
-    #[error("nothing is decided yet of the transaction at {path}: decide or wait")]
+    #[error("{at}: nothing is decided yet: decide or wait")]
     Undecided {
-        /// The path.
-        path: String,
+        /// The recipe, its path and the step.
+        at: Place,
     },
     /// It failed in a way that trying again does not repair.
-    #[error("the transaction at {path}: {}", Named(*.failure))]
+    #[error("{at}: {}", Named(*.failure))]
     Failed {
-        /// The path.
-        path: String,
+        /// The recipe, its path and the step.
+        at: Place,
         /// The failure.
         failure: CommitFailure,
     },
@@ -121,8 +126,13 @@ pub enum CommitError {
     #[error(transparent)]
     Request(#[from] Error),
     /// The client ended. The operation may have been executed, or not.
-    #[error("two-phase commit: {0}")]
-    ClientClosed(SessionEnd),
+    #[error("{at}: {end}")]
+    ClientClosed {
+        /// The recipe, its path and the step.
+        at: Place,
+        /// The end of its session.
+        end: SessionEnd,
+    },
 }
 
 impl CommitError {

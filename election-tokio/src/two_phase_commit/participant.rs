@@ -6,8 +6,8 @@ use bytes::Bytes;
 use election_core::NomineeId;
 use election_core::commit::{CommitEnd, CommitSiteNotice, CommitTask, Decision, SiteName};
 
+use super::course::{Course, step};
 use super::error::CommitError;
-use super::place::Place;
 use super::status::CommitStatus;
 use crate::recipe::Standing;
 
@@ -19,7 +19,7 @@ use crate::recipe::Standing;
 /// again by its name to learn the decision.
 #[must_use = "a participant that is dropped is gone"]
 pub struct CommitParticipant {
-    place: Place,
+    course: Course,
     site: SiteName,
     id: NomineeId,
     /// Its ephemeral child.
@@ -28,12 +28,12 @@ pub struct CommitParticipant {
 
 impl CommitParticipant {
     pub(super) const fn new(
-        place: Place,
+        course: Course,
         site: SiteName,
         id: NomineeId,
         presence: Standing<CommitSiteNotice>,
     ) -> Self {
-        Self { place, site, id, _presence: presence }
+        Self { course, site, id, _presence: presence }
     }
 
     /// Returns the name of the site.
@@ -54,10 +54,10 @@ impl CommitParticipant {
     ///
     /// [`CommitError::NotFound`] if the transaction was removed, and the errors of reading.
     pub async fn content(&self) -> Result<Bytes, CommitError> {
-        match self.place.client.get_data(self.place.site.path()).await {
+        match self.course.client.get_data(self.course.site.path()).await {
             Ok((content, _)) => Ok(content),
             Err(error) if error.is_no_node() => {
-                Err(CommitError::NotFound { path: self.place.path() })
+                Err(CommitError::NotFound { at: self.course.at("read the content") })
             }
             Err(error) => Err(error.into()),
         }
@@ -78,10 +78,11 @@ impl CommitParticipant {
     /// better.
     pub async fn vote_commit(&self) -> Result<Option<Decision>, CommitError> {
         let task = CommitTask::Vote(self.site.clone(), Decision::Commit);
-        match self.place.run(task, Some(self.id)).await? {
+        let step = step(&task);
+        match self.course.run(task, Some(self.id)).await? {
             CommitEnd::Voted => Ok(None),
             CommitEnd::Decided(decision) => Ok(Some(decision)),
-            end => Err(self.place.error(end, Some(&self.site))),
+            end => Err(self.course.error(end, Some(&self.site), step)),
         }
     }
 
@@ -94,7 +95,7 @@ impl CommitParticipant {
     /// [`CommitError::Bound`] if the site has voted to commit, and nothing is decided yet.
     pub async fn vote_abort(&self) -> Result<Decision, CommitError> {
         let task = CommitTask::Vote(self.site.clone(), Decision::Abort);
-        self.place.decision(task, self.id).await
+        self.course.decision(task, self.id).await
     }
 
     /// Waits for the decision of another party: the coordinator watches all sites, and this watches
@@ -106,7 +107,7 @@ impl CommitParticipant {
     ///
     /// [`CommitError::NotFound`] among others. No error is a decision.
     pub async fn decision(&self) -> Result<Decision, CommitError> {
-        self.place.decision(CommitTask::Learn, self.id).await
+        self.course.decision(CommitTask::Learn, self.id).await
     }
 
     /// Watches all sites and decides like a coordinator, so that none is needed. If every site does
@@ -118,7 +119,7 @@ impl CommitParticipant {
     ///
     /// [`CommitError::NotFound`] among others. No error is a decision.
     pub async fn decide(&self) -> Result<Decision, CommitError> {
-        self.place.decision(CommitTask::Decide, self.id).await
+        self.course.decision(CommitTask::Decide, self.id).await
     }
 
     /// Returns the state of the transaction.
@@ -129,7 +130,7 @@ impl CommitParticipant {
     ///
     /// [`CommitError::NotFound`] if it was removed.
     pub async fn status(&self) -> Result<CommitStatus, CommitError> {
-        self.place.status(Some(self.id)).await
+        self.course.status(Some(self.id)).await
     }
 
     /// Reports that the site has executed the decision, and does not need the transaction any more.
@@ -143,9 +144,10 @@ impl CommitParticipant {
     /// [`CommitError::Undecided`] if nothing is decided yet.
     pub async fn acknowledge(self) -> Result<(), CommitError> {
         let task = CommitTask::Acknowledge(self.site.clone());
-        match self.place.run(task, Some(self.id)).await? {
+        let step = step(&task);
+        match self.course.run(task, Some(self.id)).await? {
             CommitEnd::Acknowledged => Ok(()),
-            end => Err(self.place.error(end, Some(&self.site))),
+            end => Err(self.course.error(end, Some(&self.site), step)),
         }
     }
 }
@@ -153,7 +155,7 @@ impl CommitParticipant {
 impl fmt::Debug for CommitParticipant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("CommitParticipant")
-            .field("path", &self.place.site.path())
+            .field("path", &self.course.site.path())
             .field("site", &self.site)
             .field("id", &self.id)
             .finish_non_exhaustive()

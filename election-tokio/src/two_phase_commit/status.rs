@@ -7,9 +7,11 @@ use election_core::NomineeId;
 use election_core::commit::{CommitChild, CommitState, SiteState};
 use zk_jute::records::Stat;
 
+use super::course::Course;
 use super::error::{CommitError, named};
-use super::place::Place;
 
+/// The step that errors name.
+const STATUS: &str = "status";
 /// How often to read it again because it changed meanwhile.
 const ROUNDS: usize = 8;
 
@@ -88,7 +90,7 @@ impl fmt::Display for CommitStatus {
     }
 }
 
-impl Place {
+impl Course {
     /// Returns the state of the transaction with this id; `None` means the one at the path.
     pub(super) async fn status(&self, id: Option<NomineeId>) -> Result<CommitStatus, CommitError> {
         let mut found = None;
@@ -101,10 +103,10 @@ impl Place {
         }
         match found.flatten() {
             Some(status) if id.is_some_and(|id| id != status.id) => {
-                Err(CommitError::Replaced { path: self.path() })
+                Err(CommitError::Replaced { at: self.at(STATUS) })
             }
             Some(status) => Ok(status),
-            None => Err(CommitError::NotFound { path: self.path() }),
+            None => Err(CommitError::NotFound { at: self.at(STATUS) }),
         }
     }
 

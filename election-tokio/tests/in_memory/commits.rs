@@ -11,6 +11,7 @@ use election_tokio::commit::{
     CommitCoordinator, CommitError, CommitFailure, CommitParticipant, CommitState, Decision,
     InvalidSites, SiteState, TwoPhaseCommit,
 };
+use election_tokio::error::Place;
 use election_tokio::session::SessionEnd;
 use election_tokio::{Client, CreateMode, Version};
 use tokio::time::timeout;
@@ -18,6 +19,10 @@ use tokio::time::timeout;
 use crate::server::{Server, settle, wait};
 
 const TX: &str = "/deep/tx";
+
+fn at(step: &'static str) -> Place {
+    Place::new("two-phase commit", TX, step)
+}
 
 fn tx(client: &Client) -> TwoPhaseCommit {
     client.two_phase_commit(TX)
@@ -91,7 +96,7 @@ async fn one_vote_to_abort_decides_at_once() {
     let (a, b) = joined(&other).await;
     let mut deciding = Box::pin(coordinator.decided());
     assert_eq!(a.vote_commit().await, Ok(None));
-    let bound = CommitError::Bound { path: TX.into(), site: "a".into() };
+    let bound = CommitError::Bound { at: at("vote"), site: "a".into() };
     assert_eq!(a.vote_abort().await, Err(bound), "it is bound");
     assert!(waits(&mut deciding).await);
     assert_eq!(b.vote_abort().await, Ok(Decision::Abort));
@@ -228,13 +233,16 @@ async fn a_party_of_an_earlier_transaction_takes_no_part_in_the_next() {
     let path = server.children(TX).into_iter().find(|name| name.starts_with("live-a")).unwrap();
     client.delete(&format!("{TX}/{path}"), Version::ANY).await.unwrap();
     soon(coordinator.finish()).await.unwrap();
-    assert_eq!(soon(a.decision()).await, Err(CommitError::NotFound { path: TX.into() }));
+    assert_eq!(
+        soon(a.decision()).await,
+        Err(CommitError::NotFound { at: at("learn the decision") })
+    );
     let next = begun(&client).await;
-    let replaced = CommitError::Replaced { path: TX.into() };
-    assert!(replaced.is_not_found());
-    assert_eq!(a.vote_commit().await, Err(replaced.clone()));
-    assert_eq!(coordinator.abort().await, Err(replaced.clone()));
-    assert_eq!(coordinator.status().await, Err(replaced));
+    let replaced = |step| CommitError::Replaced { at: at(step) };
+    assert!(replaced("vote").is_not_found());
+    assert_eq!(a.vote_commit().await, Err(replaced("vote")));
+    assert_eq!(coordinator.abort().await, Err(replaced("abort")));
+    assert_eq!(coordinator.status().await, Err(replaced("status")));
     assert_eq!(soon(coordinator.finish()).await, Ok(()), "of the earlier one nothing is left");
     assert_eq!(next.status().await.unwrap().state, CommitState::Open);
     drop(a);
@@ -247,44 +255,50 @@ async fn a_party_of_an_earlier_transaction_takes_no_part_in_the_next() {
 async fn what_is_wrong_with_a_two_phase_commit_has_an_error_of_its_own() {
     let server = Server::new();
     let client = server.client().await;
-    let (none, path) = ([] as [&str; 0], || TX.to_owned());
-    let failed = |failure| CommitError::Failed { path: path(), failure };
+    let none = [] as [&str; 0];
+    let failed = |step, failure| CommitError::Failed { at: at(step), failure };
     let bad_path = client.two_phase_commit("no/slash").recover().await.unwrap_err();
     assert!(matches!(bad_path, CommitError::InvalidPath { .. }), "{bad_path}");
     let bad_site = tx(&client).begin("", ["a/b"]).await.unwrap_err();
     assert!(matches!(bad_site, CommitError::InvalidSite { .. }), "{bad_site}");
     let no_sites = tx(&client).begin("", none).await.unwrap_err();
-    assert_eq!(no_sites, CommitError::InvalidSites(InvalidSites));
+    let invalid = CommitError::InvalidSites { at: at("begin"), error: InvalidSites };
+    assert_eq!(no_sites, invalid);
     let twice = tx(&client).begin("", ["a", "b", "a"]).await.unwrap_err();
-    assert_eq!(twice, CommitError::InvalidSites(InvalidSites));
-    assert_eq!(tx(&client).status().await.unwrap_err(), CommitError::NotFound { path: path() });
+    assert_eq!(twice, invalid);
+    assert_eq!(tx(&client).status().await.unwrap_err(), CommitError::NotFound { at: at("status") });
     let missing = tx(&client).join("a").await.unwrap_err();
-    assert_eq!(missing, CommitError::NotFound { path: path() });
+    assert_eq!(missing, CommitError::NotFound { at: at("join") });
+    let text = missing.to_string();
+    assert!(text.starts_with(&format!("two-phase commit {TX}, join: there is no")), "{text}");
 
     client
         .create_with_parents(&format!("{TX}/stray"), "", CreateMode::Persistent, &Acls::open())
         .await
         .unwrap();
     let foreign = tx(&client).begin("", ["a"]).await.unwrap_err();
-    assert_eq!(foreign, failed(CommitFailure::NotATransaction));
+    assert_eq!(foreign, failed("begin", CommitFailure::NotATransaction));
     client.delete(&format!("{TX}/stray"), Version::ANY).await.unwrap();
     let coordinator = begun(&client).await;
     let exists = tx(&client).begin("", ["a"]).await.unwrap_err();
     let (id, state) = (coordinator.id(), CommitState::Open);
-    assert_eq!(exists, CommitError::Exists { path: path(), id, state });
+    assert_eq!(exists, CommitError::Exists { at: at("begin"), id, state });
     let stranger = tx(&client).join("c").await.unwrap_err();
-    assert_eq!(stranger, CommitError::NoSuchSite { path: path(), site: "c".into() });
-    let undecided = CommitError::Undecided { path: path() };
-    assert_eq!(soon(coordinator.finish()).await, Err(undecided.clone()));
+    assert_eq!(stranger, CommitError::NoSuchSite { at: at("join"), site: "c".into() });
+    let undecided = |step| CommitError::Undecided { at: at(step) };
+    assert_eq!(soon(coordinator.finish()).await, Err(undecided("finish")));
     let a = tx(&client).join("a").await.unwrap();
-    assert_eq!(a.acknowledge().await, Err(undecided));
+    assert_eq!(a.acknowledge().await, Err(undecided("acknowledge")));
     assert_eq!(coordinator.abort().await, Ok(Decision::Abort));
     client.create(&format!("{TX}/stray"), "", CreateMode::Persistent).await.unwrap();
-    assert_eq!(soon(coordinator.finish()).await, Err(failed(CommitFailure::ForeignChildren)));
+    assert_eq!(
+        soon(coordinator.finish()).await,
+        Err(failed("finish", CommitFailure::ForeignChildren))
+    );
     client.delete(&format!("{TX}/stray"), Version::ANY).await.unwrap();
     assert_eq!(soon(coordinator.finish()).await, Ok(()));
     is_clean(&server, &"errors").await;
     client.clone().close().await.unwrap();
-    let closed = CommitError::ClientClosed(SessionEnd::Closed);
+    let closed = CommitError::ClientClosed { at: at("decide"), end: SessionEnd::Closed };
     assert_eq!(soon(coordinator.decided()).await, Err(closed));
 }

@@ -136,7 +136,11 @@ async fn an_expired_session_is_told_and_blocks_no_one() {
     one.delete(&format!("{BARRIER}/{}", first.entry()), Version::ANY).await.unwrap();
     assert_eq!(first.lost().await, BarrierLost::Evicted);
     assert!(!first.is_inside() && second.is_inside());
-    assert_eq!(first.leave().await, Err(LeaveError::AlreadyLost(BarrierLost::Evicted)));
+    let at = Place::new("double barrier", BARRIER, "leave");
+    let evicted = LeaveError::AlreadyLost { at, lost: BarrierLost::Evicted };
+    let text = evicted.to_string();
+    assert!(text.starts_with(&format!("double barrier {BARRIER}, leave: ")), "{text}");
+    assert_eq!(first.leave().await, Err(evicted));
     assert_eq!(second.leave().await, Ok(()), "it waits for no participant that is gone");
 
     let (first, second) = entered(&one, &other).await;

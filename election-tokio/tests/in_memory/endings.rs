@@ -10,6 +10,7 @@ use election_tokio::election::{
     Departure, ElectionNode, EndError, EndReason, LostReason, NodeKind, OnLoss, Reopening, Role,
     StepDownRequest,
 };
+use election_tokio::error::Place;
 use election_tokio::format::Format;
 use election_tokio::{CreateMode, Version};
 use tokio::time::timeout;
@@ -20,6 +21,15 @@ use crate::server::{Server, settle, wait};
 
 const ELECTION: &str = "/services/election";
 const QUIET: Duration = Duration::from_secs(5);
+
+fn at(step: &'static str) -> Place {
+    Place::new("election", ELECTION, step)
+}
+
+/// The refusal of an election in a format that cannot be ended.
+fn foreign<T>(step: &'static str) -> Result<T, EndError> {
+    Err(EndError::ForeignFormat { at: at(step) })
+}
 
 #[tokio::test(start_paused = true)]
 async fn all_are_told_of_the_end_and_none_stands_until_it_is_reopened() {
@@ -120,7 +130,10 @@ async fn a_node_with_another_child_is_not_deleted() {
     election.end().await.unwrap();
     let other = format!("{ELECTION}/notes");
     client.create(&other, "", CreateMode::Persistent).await.unwrap();
-    assert_eq!(election.delete(QUIET).await, Err(EndError::OtherChild("notes".into())));
+    assert_eq!(
+        election.delete(QUIET).await,
+        Err(EndError::OtherChild { at: at("delete"), child: "notes".into() })
+    );
     assert_eq!(election.is_ended().await, Ok(true));
     client.delete(&other, Version::ANY).await.unwrap();
     assert_eq!(election.delete(QUIET).await, Ok(0));
@@ -132,10 +145,10 @@ async fn in_the_formats_of_other_libraries_no_election_is_ended() {
     let client = server.client().await;
     for format in [Format::kazoo(), Format::go_leaderelection(), Format::zookeeper_write_lock()] {
         let election = client.election(ELECTION).format(format);
-        assert_eq!(election.end().await, Err(EndError::ForeignFormat));
-        assert_eq!(election.reopen().await, Err(EndError::ForeignFormat));
-        assert_eq!(election.is_ended().await, Err(EndError::ForeignFormat));
-        assert_eq!(election.delete(QUIET).await, Err(EndError::ForeignFormat));
+        assert_eq!(election.end().await, foreign("end"));
+        assert_eq!(election.reopen().await, foreign("reopen"));
+        assert_eq!(election.is_ended().await, foreign("is_ended"));
+        assert_eq!(election.delete(QUIET).await, foreign("delete"));
     }
     assert_eq!(server.requests(OpCode::CREATE) + server.requests(OpCode::CREATE2), 0);
 }

@@ -6,6 +6,7 @@ use election_tokio::election::{
     CancelReason, Cancelled, HandOver, HandOverError, Leadership, LostReason, Nomination, TermEnd,
     WhenAsked, WhenPromoted,
 };
+use election_tokio::error::Place;
 use election_tokio::format::Format;
 use election_tokio::{Client, Token};
 
@@ -100,8 +101,12 @@ async fn a_candidate_that_goes_is_not_handed_over_to() {
     let (mut queue, leadership) = queue(&server, &asked).await;
     let candidate = queue[0].0.election(ELECTION).candidates().await.unwrap().remove(2);
     let (to, name) = (candidate.token, candidate.name);
-    let gone = HandOverError::CandidateGone { token: to, name: name.clone() };
-    assert_eq!(gone.to_string(), format!("the candidate {name}, with the token {to}, has gone"));
+    let at = || Place::new("election", ELECTION, "hand over");
+    let gone = HandOverError::CandidateGone { at: at(), token: to, name: name.clone() };
+    let text = format!(
+        "election {ELECTION}, hand over: the candidate {name}, with the token {to}, has gone"
+    );
+    assert_eq!(gone.to_string(), text);
     let operator = server.client().await;
     let watches = server.watches();
     let election = operator.election(ELECTION);
@@ -126,16 +131,19 @@ async fn a_candidate_that_goes_is_not_handed_over_to() {
     assert!(server.watches() <= watches, "no watch is left");
     assert!(leadership.is_valid(), "it leads on");
 
-    let none = Err(HandOverError::NoCandidate(to));
+    let none = Err(HandOverError::NoCandidate { at: at(), token: to });
     assert_eq!(leadership.hand_over(to, WITHIN).await, none);
     let election = queue[0].0.election(ELECTION);
     assert_eq!(election.hand_over(to, "ops", "", WITHIN).await, none);
     let own = leadership.token();
-    assert_eq!(leadership.hand_over(own, WITHIN).await, Err(HandOverError::LeadsAlready));
+    assert_eq!(
+        leadership.hand_over(own, WITHIN).await,
+        Err(HandOverError::LeadsAlready { at: at() })
+    );
     let refused = election.hand_over(own, "ops", "", WITHIN).await;
-    assert_eq!(refused, Err(HandOverError::LeadsAlready));
+    assert_eq!(refused, Err(HandOverError::LeadsAlready { at: at() }));
     let foreign = election.format(Format::kazoo()).hand_over(own, "ops", "", WITHIN).await;
-    assert_eq!(foreign, Err(HandOverError::ForeignFormat));
+    assert_eq!(foreign, Err(HandOverError::ForeignFormat { at: at() }));
 }
 
 /// The leader does not heed the request, so only the watch on the candidate tells.
@@ -183,7 +191,7 @@ async fn a_candidate_that_goes_is_missed_over_no_lost_connection() {
         match asked {
             Err(HandOverError::CandidateGone { token, .. }) if token == to => told += 1,
             // The connection was lost before the leader was asked.
-            Err(HandOverError::Request(_) | HandOverError::NoCandidate(_)) => {}
+            Err(HandOverError::Request(_) | HandOverError::NoCandidate { .. }) => {}
             other => panic!("cut after {frames}: {other:?}"),
         }
     }

@@ -3,6 +3,7 @@
 use core::time::Duration;
 
 use election_tokio::election::Departure;
+use election_tokio::error::Place;
 use election_tokio::format::Format;
 use election_tokio::lock::{
     Contender, Lock, LockGuard, LockLost, RevokeError, RevokeRequest, Revoked, Turn,
@@ -14,6 +15,10 @@ use crate::cancellation::{at_every_await_point, run_until};
 use crate::server::{Server, settle, wait};
 
 const LOCK: &str = "/lock";
+
+fn revoking() -> Place {
+    Place::new("lock", LOCK, "revoke")
+}
 
 fn lock(client: &Client) -> Lock {
     client.lock(LOCK).data("host-7")
@@ -161,9 +166,13 @@ async fn no_other_contender_is_asked_or_removed() {
     let path = format!("{LOCK}/{}", holder.name);
     let asker = lock(&other);
     one.set_data(&path, "busy", Version::ANY).await.unwrap();
-    assert_eq!(asker.request_revoke(&holder).await, Err(RevokeError::Changed));
+    assert_eq!(asker.request_revoke(&holder).await, Err(RevokeError::Changed { at: revoking() }));
     let revoked = asker.revoke_by(&holder, in_seconds(1)).await;
-    assert_eq!(revoked, Err(RevokeError::Changed), "what was written was not seen");
+    assert_eq!(
+        revoked,
+        Err(RevokeError::Changed { at: revoking() }),
+        "what was written was not seen"
+    );
     assert_eq!(one.get_data(&path).await.unwrap().0, "busy");
     assert!(guard.is_valid());
 
@@ -187,7 +196,7 @@ async fn nothing_is_written_to_contenders_in_the_format_of_a_latch() {
     let guard = latch.lock().await.unwrap();
     let contenders = latch.contenders().await.unwrap();
     let [holder] = contenders.as_slice() else { panic!("{contenders:?}") };
-    let refused = Err(RevokeError::Format(format));
+    let refused = Err(RevokeError::Format { at: revoking(), format });
     assert_eq!(latch.request_revoke(holder).await, refused);
     assert_eq!(latch.revoke_by(holder, in_seconds(1)).await.map(drop), refused.map(drop));
     let path = format!("{LOCK}/{}", guard.znode());

@@ -197,7 +197,9 @@ impl Life {
             }
             Err(error) => {
                 self.laws.not_handed_over(token, &error.to_string());
-                if let HandOverError::LeadsAlready | HandOverError::ForeignFormat = error {
+                if let HandOverError::LeadsAlready { .. } | HandOverError::ForeignFormat { .. } =
+                    error
+                {
                     self.laws.broken(format!("{process}: {error}"));
                 }
                 None

@@ -342,7 +342,7 @@ impl Life {
                         drop(entered);
                     } else {
                         match timeout(Self::patience(&mut rng), entered.leave()).await {
-                            Err(_) | Ok(Err(LeaveError::AlreadyLost(_))) => {}
+                            Err(_) | Ok(Err(LeaveError::AlreadyLost { .. })) => {}
                             Ok(Ok(())) => {
                                 let end = (name, None);
                                 self.laws.with_recipes(|books| {
@@ -350,7 +350,7 @@ impl Life {
                                 });
                                 self.laws.used(self.number);
                             }
-                            Ok(Err(LeaveError::ClientClosed(_))) => return,
+                            Ok(Err(LeaveError::ClientClosed { .. })) => return,
                             Ok(Err(error)) => return self.laws.broken(error.to_string()),
                         }
                     }

@@ -6,6 +6,7 @@ use core::time::Duration;
 use election_tokio::election::{
     EndReason, HandOver, HandOverError, LostReason, Nomination, OnLoss, Reopening, WhenAsked,
 };
+use election_tokio::error::Place;
 use election_tokio::{Client, CreateMode, SessionId};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
@@ -218,7 +219,8 @@ async fn a_candidate_that_goes_ends_the_hand_over_at_once(server: ServerKind) ->
     let leadership = leads(&mut nominations[0]).await?;
     let candidate = arena.candidates().await?.remove(2);
     let (to, hours) = (candidate.token, 1000 * SOON);
-    let gone = HandOverError::CandidateGone { token: to, name: candidate.name };
+    let at = Place::new("election", ELECTION, "hand over");
+    let gone = HandOverError::CandidateGone { at, token: to, name: candidate.name };
     let election = arena.election();
     let asking = tokio::spawn(async move { election.hand_over(to, "ops", "", hours).await });
     soon("it is asked", leadership.step_down_requested()).await??;
