@@ -31,6 +31,7 @@ pub(crate) enum Subject {
     Semaphore(String),
     Barrier(String),
     Queue(String),
+    Slots(String),
 }
 
 impl Subject {
@@ -40,7 +41,8 @@ impl Subject {
             | Self::Lock(path)
             | Self::Semaphore(path)
             | Self::Barrier(path)
-            | Self::Queue(path) => path,
+            | Self::Queue(path)
+            | Self::Slots(path) => path,
             Self::Locks(paths) => paths.first().map_or("", String::as_str),
         }
     }
@@ -66,6 +68,7 @@ impl Subject {
                 format!("too few have entered {path} (`zkelect list` shows them)")
             }
             Self::Queue(path) => format!("{path} has no item that is not claimed"),
+            Self::Slots(path) => format!("no slot of {path} is this member's"),
         }
     }
 
@@ -77,6 +80,7 @@ impl Subject {
             Self::Semaphore(_) => "ZKELECT_SEMAPHORE",
             Self::Barrier(_) => "ZKELECT_BARRIER",
             Self::Queue(_) => "ZKELECT_QUEUE",
+            Self::Slots(_) => "ZKELECT_SLOTS",
         }
     }
 }
@@ -121,7 +125,7 @@ impl Recorder {
 
     /// Records an event. If it cannot be written the contender goes on: holding on matters more
     /// than the record.
-    pub(crate) fn record(&mut self, event: &impl Event) {
+    pub(crate) fn record(&self, event: &impl Event) {
         let line = Line {
             at: humantime::format_rfc3339_millis(SystemTime::now()).to_string(),
             event: event.name(),

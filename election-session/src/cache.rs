@@ -13,6 +13,7 @@
 //! has seen.
 
 mod batch;
+mod counts;
 mod node;
 mod question;
 mod reader;
@@ -30,6 +31,7 @@ use zk_jute::records::EventType;
 use crate::set_up::{SetUp, SetUpRequest, TrackerWatches};
 
 use batch::Batch;
+pub use counts::CacheCounts;
 pub use node::{CacheChange, CacheData, CachedNode};
 pub use question::{CacheQuestion, CacheRead, CacheRequest};
 pub use reader::CacheReader;
@@ -279,6 +281,11 @@ impl CacheTracker {
     pub fn current(&self) -> Option<Zxid> {
         let is_known = self.set_up.is_done() && self.slots.are_clean();
         self.moment.filter(|_| is_known)
+    }
+
+    /// Returns how much has changed since the cache began.
+    pub const fn counts(&self) -> CacheCounts {
+        self.slots.counts()
     }
 
     /// Returns a znode of the tree.

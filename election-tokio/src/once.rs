@@ -8,6 +8,7 @@ mod journal;
 mod run;
 
 use core::fmt;
+use core::future::Future;
 use core::time::Duration;
 use std::time::SystemTime;
 
@@ -23,6 +24,7 @@ use self::journal::Journal;
 use crate::acl::Acls;
 use crate::client::Client;
 use crate::lock::{Lock, LockGuard};
+use crate::telemetry::work_metrics::OnceMeter;
 
 /// A job that one client runs in a period, under a lock; made by [`Client::once`].
 ///
@@ -105,8 +107,11 @@ impl Once {
     /// [`OnceError`]. Unless it is [`OnceError::Lost`] or
     /// [may have happened](OnceError::may_have_happened), no run was recorded.
     pub async fn begin(&self) -> Result<Admission, OnceError> {
-        let journal = self.journal()?;
-        self.admit(journal, self.lock.lock().await?).await
+        self.metered(async {
+            let journal = self.journal()?;
+            self.admit(journal, self.lock.lock().await?).await
+        })
+        .await
     }
 
     /// Begins the job if it is due and no other client runs it; does not wait for others. Without a
@@ -118,11 +123,14 @@ impl Once {
     ///
     /// Those of [`Once::begin`].
     pub async fn try_begin(&self) -> Result<Admission, OnceError> {
-        let journal = self.journal()?;
-        match self.lock.try_lock().await? {
-            Some(guard) => self.admit(journal, guard).await,
-            None => Ok(Admission::Busy),
-        }
+        self.metered(async {
+            let journal = self.journal()?;
+            match self.lock.try_lock().await? {
+                Some(guard) => self.admit(journal, guard).await,
+                None => Ok(Admission::Busy),
+            }
+        })
+        .await
     }
 
     /// Reads the last run, as one server knows it; it may be out of date. `None` if there was none.
@@ -136,6 +144,21 @@ impl Once {
         let journal = self.journal()?;
         let found = journal.read().await?;
         Ok(journal.record(found.as_ref())?.map(LastRun::of))
+    }
+
+    async fn metered(
+        &self,
+        asking: impl Future<Output = Result<Admission, OnceError>>,
+    ) -> Result<Admission, OnceError> {
+        let meter = OnceMeter::start();
+        let asked = asking.await;
+        meter.finished(match &asked {
+            Ok(Admission::Run(_)) => "run",
+            Ok(Admission::NotDue(_)) => "not_due",
+            Ok(Admission::Busy) => "busy",
+            Err(_) => "failed",
+        });
+        asked
     }
 
     async fn admit(&self, journal: Journal, guard: LockGuard) -> Result<Admission, OnceError> {

@@ -19,6 +19,8 @@ pub(crate) mod recipe_metrics;
 mod repeats;
 mod request;
 mod seen;
+#[cfg_attr(not(feature = "metrics"), path = "telemetry/no_work_metrics.rs")]
+pub(crate) mod work_metrics;
 
 pub(crate) use connection::{ConnectionObserver, client_span};
 pub(crate) use election_metrics::{ElectionLabel, nomination_began};

@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::command::SuspensionPolicy;
 use super::exit_codes::EXIT_CODES;
-use super::{AclArgs, LeaseArgs, ServersArgs, SessionTimeout, Time};
+use super::{AclArgs, EventsTo, LeaseArgs, ServersArgs, SessionTimeout, Time};
 
 const RUN_HELP: &str = "\
 Examples:
@@ -63,6 +63,9 @@ pub(crate) struct SlotsRunArgs {
     /// The policy for COMMAND when the connection is lost: the session may go on when it is back.
     #[arg(long, value_name = "POLICY", value_enum, default_value_t = SuspensionPolicy::Stop)]
     pub(crate) while_suspended: SuspensionPolicy,
+    /// Append one JSON object a line for each event to FILE; `-` is standard output.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) events: Option<EventsTo>,
     #[command(flatten)]
     pub(crate) acl: AclArgs,
     #[command(flatten)]

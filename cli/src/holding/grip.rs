@@ -200,7 +200,7 @@ impl<G: Guard> Grip<G> {
     /// another one.
     pub(super) async fn let_go(mut self, bound: Duration, reason: Option<String>) -> Departure {
         self.look();
-        let Self { mut recorder, place, .. } = self;
+        let Self { recorder, place, .. } = self;
         let (own_reason, departure) = match place {
             Place::Outside => ("gave up".to_owned(), Departure::Confirmed),
             Place::Lost { reason } => (reason, Departure::Confirmed),

@@ -270,7 +270,7 @@ impl Nominee {
             let event = ElectionEvent::Resigned { by: by(leadership) };
             self.recorder.record(&event);
         }
-        let Self { candidacy, wellness, mut recorder, place, mut announcer, .. } = self;
+        let Self { candidacy, wellness, recorder, place, mut announcer, .. } = self;
         drop(wellness);
         announcer.show(Part::Ending);
         let (reason, departure) = match candidacy.leave(bound).await {

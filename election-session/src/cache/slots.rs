@@ -12,6 +12,7 @@ use zk_jute::Zxid;
 use zk_jute::records::Stat;
 
 use super::batch::Batch;
+use super::counts::CacheCounts;
 use super::node::{CacheData, CachedNode};
 use super::question::{CacheQuestion, CacheRead};
 use super::reader::Readers;
@@ -31,6 +32,7 @@ pub(super) struct Slots {
     lists_due: BTreeSet<Arc<str>>,
     /// How many are not clean.
     unclean: usize,
+    counts: CacheCounts,
 }
 
 impl Slots {
@@ -43,9 +45,14 @@ impl Slots {
             reads_due: BTreeSet::new(),
             lists_due: BTreeSet::new(),
             unclean: 0,
+            counts: CacheCounts::default(),
         };
         slots.insert(root);
         slots
+    }
+
+    pub(super) const fn counts(&self) -> CacheCounts {
+        self.counts
     }
 
     pub(super) const fn are_clean(&self) -> bool {
@@ -100,6 +107,7 @@ impl Slots {
             && !slot.shown.is_same(&shown)
         {
             let before = core::mem::replace(&mut slot.shown, shown);
+            self.counts.count(before.node(), slot.shown.node());
             readers.note(path, &before.node().cloned());
         }
     }

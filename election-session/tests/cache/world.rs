@@ -413,8 +413,11 @@ impl World {
         }
     }
 
-    /// Checks that the cache, if it is current at a zxid, is the server's tree then.
+    /// Checks that the cache, if it is current at a zxid, is the server's tree then, and that its counts are of what it keeps.
     fn check_tree(&mut self) {
+        let counts = self.tracker.counts();
+        let kept = u64::try_from(self.tracker.iter().count()).expect("small");
+        assert_eq!(counts.created, counts.deleted + kept, "{counts:?}: {:#?}", self.log);
         if let Some(zxid) = self.tracker.current() {
             assert!(zxid.get() >= self.last_moment, "{zxid:?}: {:#?}", self.log);
             self.moments += usize::from(zxid.get() > self.last_moment);

@@ -19,6 +19,7 @@ use crate::client::{
 };
 use crate::hearing::{Heard, Hearing, Looks};
 use crate::path::child_path;
+use crate::telemetry::work_metrics::CacheMeter;
 use crate::{Error, ErrorKind};
 
 /// The most requests in flight.
@@ -72,6 +73,7 @@ pub(super) struct Driver {
     hearing: Hearing,
     looks: Looks,
     session: Option<SessionId>,
+    meter: CacheMeter,
 }
 
 impl Driver {
@@ -82,7 +84,18 @@ impl Driver {
     ) -> Self {
         let (pending, hearing) = (FuturesUnordered::new(), Hearing::new());
         let looks = Looks::new(&client);
-        Self { client, root, data, filter, kept, pending, hearing, looks, session: None }
+        Self {
+            client,
+            root,
+            data,
+            filter,
+            kept,
+            pending,
+            hearing,
+            looks,
+            session: None,
+            meter: CacheMeter::start(),
+        }
     }
 
     /// Runs until something fails for good. Calls `show` when the tree may have changed.
@@ -91,6 +104,11 @@ impl Driver {
             if let Err(error) = self.turn().await {
                 return error;
             }
+            let (counts, current) = {
+                let tracker = self.kept.lock();
+                (tracker.counts(), tracker.current())
+            };
+            self.meter.look(counts, current.is_some());
             show();
         }
     }
@@ -160,7 +178,10 @@ impl Driver {
             Heard::Changed(path, event) => {
                 self.kept.lock().handle_change(&path, event.kind, event.zxid);
             }
-            Heard::Missed => self.kept.lock().handle_missed(),
+            Heard::Missed => {
+                self.kept.lock().handle_missed();
+                self.meter.gap("missed");
+            }
             Heard::Lost => self.session_lost(),
         }
     }
@@ -173,6 +194,7 @@ impl Driver {
         self.hearing = Hearing::new();
         self.session = None;
         self.kept.lock().handle_watches_lost();
+        self.meter.gap("lost");
     }
 
     /// Returns whether the filter keeps a znode. Not under the lock: the filter may use the cache.

@@ -19,6 +19,7 @@ use self::lost::unless_lost;
 use super::{Lock, LockGuard};
 use crate::acl::Acls;
 use crate::client::Client;
+use crate::telemetry::work_metrics::LocksMeter;
 
 /// Several locks, held all or none; made by [`Client::locks`].
 ///
@@ -92,8 +93,26 @@ impl Locks {
         self.acquired(WhenBusy::GiveUp).await
     }
 
-    /// Takes one after the other. Returns `None` if the contender does not wait, and others are in the way.
     async fn acquired(&self, when_busy: WhenBusy) -> Result<Option<LocksGuard>, LocksError> {
+        let meter = LocksMeter::start();
+        match self.taken(when_busy).await {
+            Ok(Some(held)) => Ok(Some(LocksGuard::new(self.client.clone(), held, meter.held()))),
+            Ok(None) => {
+                meter.not_held("busy");
+                Ok(None)
+            }
+            Err(error) => {
+                meter.not_held("failed");
+                Err(error)
+            }
+        }
+    }
+
+    /// Takes one after the other. Returns `None` if the contender does not wait, and others are in the way.
+    async fn taken(
+        &self,
+        when_busy: WhenBusy,
+    ) -> Result<Option<Vec<(String, LockGuard)>>, LocksError> {
         let order = self.in_order()?;
         'anew: loop {
             let mut held: Vec<(String, LockGuard)> = Vec::with_capacity(order.len());
@@ -109,10 +128,13 @@ impl Locks {
                     Ok(Ok(None)) => return Ok(None),
                     Ok(Err(error)) => return Err(error.into()),
                     // The caller does not know yet that anything was held.
-                    Err(_) => continue 'anew,
+                    Err(_) => {
+                        LocksMeter::began_anew();
+                        continue 'anew;
+                    }
                 }
             }
-            return Ok(Some(LocksGuard::new(self.client.clone(), held)));
+            return Ok(Some(held));
         }
     }
 

@@ -6,6 +6,7 @@ use election_core::once::{RunRecord, RunState, ServerTime};
 use super::error::OnceError;
 use super::journal::Journal;
 use crate::lock::{LockGuard, ReleaseError};
+use crate::telemetry::work_metrics::RunMeter;
 
 /// A run of a job, recorded as begun. It holds the job's lock.
 ///
@@ -18,16 +19,12 @@ pub struct OnceRun {
     journal: Journal,
     began: ServerTime,
     by: String,
+    meter: RunMeter,
 }
 
 impl OnceRun {
-    pub(super) const fn new(
-        guard: LockGuard,
-        journal: Journal,
-        began: ServerTime,
-        by: String,
-    ) -> Self {
-        Self { guard, journal, began, by }
+    pub(super) fn new(guard: LockGuard, journal: Journal, began: ServerTime, by: String) -> Self {
+        Self { guard, journal, began, by, meter: RunMeter::start() }
     }
 
     /// Returns the lock: its token, its lease, transactions that are applied only under it.
@@ -70,7 +67,13 @@ impl OnceRun {
     }
 
     async fn ended(self, state: RunState) -> Result<(), OnceError> {
-        self.record(state).await?;
+        let recorded = self.record(state).await;
+        self.meter.finished(match (&recorded, state) {
+            (Err(_), _) => "unrecorded",
+            (Ok(()), RunState::Succeeded) => "succeeded",
+            (Ok(()), _) => "failed",
+        });
+        recorded?;
         match self.guard.release().await {
             // A loss came after the end, since the record was written under the lock.
             Ok(_) | Err(ReleaseError::AlreadyLost(_)) => Ok(()),

@@ -11,9 +11,10 @@ use futures_core::Stream as _;
 use futures_util::future::{AbortHandle, Abortable};
 use futures_util::stream::FuturesUnordered;
 use tokio::sync::{mpsc, oneshot, watch};
-use tokio::time::{Instant, sleep_until};
+use tokio::time::sleep_until;
 use tracing::warn;
 
+use super::guard::Told;
 use super::planning::{Planning, SLOTS};
 use super::{SlotEvent, SlotGuard, Slots, SlotsError};
 use crate::Error;
@@ -43,7 +44,7 @@ pub(super) struct Driver {
 /// A guard that the user has.
 struct Handed {
     releaser: Releaser,
-    told: watch::Sender<Option<Instant>>,
+    told: watch::Sender<Told>,
 }
 
 /// A member's part in the planning, if it has one still.
@@ -184,7 +185,7 @@ impl Driver {
             return Ok(());
         }
         self.waits.remove(&slot);
-        let told = watch::Sender::new(None);
+        let told = watch::Sender::new(Told::Keep);
         let (releaser, ends) = (lock.releaser(), self.ends.clone());
         let guard = SlotGuard::new(slot.clone(), lock, told.subscribe(), ends);
         self.held.insert(slot, Handed { releaser, told });
@@ -204,13 +205,14 @@ impl Driver {
                 SlotTask::GiveUp(slot, by) => {
                     let by = self.slots.client.shared().clock.to_tokio(by);
                     if let Some(handed) = self.held.get(&slot) {
-                        handed.told.send_replace(Some(by));
+                        handed.told.send_replace(Told::GiveUp(by));
                     }
                     self.tell(Ok(SlotEvent::GiveUp { slot, by }));
                 }
                 SlotTask::Release(slot) => {
                     warn!(target: SLOTS, %slot, "the work has not ended in time: the slot is released");
                     if let Some(handed) = self.held.get(&slot) {
+                        handed.told.send_modify(|told| *told = told.overdue());
                         handed.releaser.release();
                     }
                 }

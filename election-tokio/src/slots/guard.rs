@@ -11,6 +11,34 @@ use tokio::time::Instant;
 
 use crate::held::Tenure;
 use crate::lock::{LockGuard, LockLost, ReleaseError};
+use crate::telemetry::work_metrics::SlotMeter;
+
+/// The state of a slot in the eyes of its member, while the user has its guard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Told {
+    Keep,
+    /// The slot is another member's; its lock is released at this moment.
+    GiveUp(Instant),
+    /// The work had until then to end, and has not: the lock is released.
+    Overdue(Instant),
+}
+
+impl Told {
+    const fn give_up_by(self) -> Option<Instant> {
+        match self {
+            Self::Keep => None,
+            Self::GiveUp(by) | Self::Overdue(by) => Some(by),
+        }
+    }
+
+    /// The state once the deadline has passed.
+    pub(super) const fn overdue(self) -> Self {
+        match self {
+            Self::Keep => Self::Keep,
+            Self::GiveUp(by) | Self::Overdue(by) => Self::Overdue(by),
+        }
+    }
+}
 
 /// A slot, held by its lock for as long as that is valid. It dereferences to the [`LockGuard`], with
 /// its token, its transactions and its lease.
@@ -22,7 +50,7 @@ use crate::lock::{LockGuard, LockLost, ReleaseError};
 pub struct SlotGuard {
     slot: SlotName,
     lock: LockGuard,
-    told: watch::Receiver<Option<Instant>>,
+    told: watch::Receiver<Told>,
     /// Behind the lock, so that it is dropped after it.
     dropped: Dropped,
 }
@@ -32,15 +60,24 @@ pub struct SlotGuard {
 struct Dropped {
     slot: SlotName,
     tenure: Arc<Tenure<LockLost>>,
+    told: watch::Receiver<Told>,
+    meter: SlotMeter,
     ends: mpsc::UnboundedSender<(SlotName, GuardEnd)>,
 }
 
 impl Drop for Dropped {
     fn drop(&mut self) {
-        let end = match self.tenure.lost() {
+        let lost = self.tenure.lost();
+        let end = match lost {
             None | Some(LockLost::Released) => GuardEnd::Released,
             Some(_) => GuardEnd::Lost,
         };
+        let given_up = match *self.told.borrow() {
+            Told::Keep => "unasked",
+            Told::GiveUp(_) => "asked",
+            Told::Overdue(_) => "overdue",
+        };
+        self.meter.ended(lost, given_up);
         // The member may be gone.
         let _ = self.ends.send((self.slot.clone(), end));
     }
@@ -50,10 +87,11 @@ impl SlotGuard {
     pub(super) fn new(
         slot: SlotName,
         lock: LockGuard,
-        told: watch::Receiver<Option<Instant>>,
+        told: watch::Receiver<Told>,
         ends: mpsc::UnboundedSender<(SlotName, GuardEnd)>,
     ) -> Self {
-        let dropped = Dropped { slot: slot.clone(), tenure: lock.tenure(), ends };
+        let (tenure, meter) = (lock.tenure(), SlotMeter::gained());
+        let dropped = Dropped { slot: slot.clone(), tenure, told: told.clone(), meter, ends };
         Self { slot, lock, told, dropped }
     }
 
@@ -71,7 +109,8 @@ impl SlotGuard {
     /// Cancel safe.
     pub async fn give_up_requested(&self) -> Instant {
         let mut told = self.told.clone();
-        match told.wait_for(Option::is_some).await.map(|by| *by) {
+        let is_asked = told.wait_for(|told| told.give_up_by().is_some()).await;
+        match is_asked.map(|told| told.give_up_by()) {
             Ok(Some(by)) => by,
             // The member is gone, and tells nothing any more.
             Ok(None) | Err(_) => core::future::pending().await,
@@ -80,7 +119,7 @@ impl SlotGuard {
 
     /// Returns by when the slot is to be given up, if it is.
     pub fn give_up_by(&self) -> Option<Instant> {
-        *self.told.borrow()
+        self.told.borrow().give_up_by()
     }
 
     /// Runs `work` while the slot is held. When the lock is lost, it drops `work`, at an await

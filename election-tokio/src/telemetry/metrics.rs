@@ -8,7 +8,7 @@ use tokio::time::Instant;
 use zk_jute::records::EventType;
 use zk_jute::{Frames, OpCode};
 
-use super::{Outcome, election_metrics, recipe_metrics};
+use super::{Outcome, election_metrics, recipe_metrics, work_metrics};
 use crate::lock::LockLost;
 
 const REQUESTS: &str = "zk_client_requests_total";
@@ -56,6 +56,7 @@ pub fn describe_metrics() {
     ];
     election_metrics::describe();
     recipe_metrics::describe();
+    work_metrics::describe();
     for (name, unit, description) in counters {
         metrics::describe_counter!(name, unit, description);
     }
@@ -152,17 +153,20 @@ pub(crate) fn lock_given_up(kind: &'static str, reason: GaveUp) {
 }
 
 pub(crate) fn lock_lost(kind: &'static str, reason: LockLost, lasted: Duration) {
-    let reason = match reason {
+    counter!(LOCK_LOST, "kind" => kind, "reason" => loss_name(reason)).increment(1);
+    gauge!(HELD, "kind" => kind).decrement(1);
+    histogram!(HELD_DURATION, "kind" => kind).record(lasted);
+}
+
+pub(super) const fn loss_name(reason: LockLost) -> &'static str {
+    match reason {
         LockLost::Released => "released",
         LockLost::SessionExpired => "session_expired",
         LockLost::LeaseLapsed => "lease_lapsed",
         LockLost::Broken => "broken",
         LockLost::Failed(_) => "failed",
         LockLost::ClientClosed(_) => "client_closed",
-    };
-    counter!(LOCK_LOST, "kind" => kind, "reason" => reason).increment(1);
-    gauge!(HELD, "kind" => kind).decrement(1);
-    histogram!(HELD_DURATION, "kind" => kind).record(lasted);
+    }
 }
 
 pub(crate) fn recipe_request(step: &'static str, outcome: Outcome) {

@@ -12,7 +12,8 @@ use super::error::LocksLost;
 use super::lost::{Boxed, unless_lost};
 use crate::client::{Client, TransactionError};
 use crate::held::{GuardedTransaction, Held};
-use crate::lock::{LockGuard, ReleaseError};
+use crate::lock::{LockGuard, LockLost, ReleaseError};
+use crate::telemetry::work_metrics::LocksHeldMeter;
 
 /// Several locks, held together: what [`LockGuard`] promises holds of each, for as long as all are held.
 ///
@@ -26,11 +27,17 @@ pub struct LocksGuard {
     client: Client,
     /// With their paths, in the order in which they were taken; one at least.
     held: Vec<(String, LockGuard)>,
+    /// `None` once the end was counted.
+    meter: Option<LocksHeldMeter>,
 }
 
 impl LocksGuard {
-    pub(super) const fn new(client: Client, held: Vec<(String, LockGuard)>) -> Self {
-        Self { client, held }
+    pub(super) const fn new(
+        client: Client,
+        held: Vec<(String, LockGuard)>,
+        meter: LocksHeldMeter,
+    ) -> Self {
+        Self { client, held, meter: Some(meter) }
     }
 
     /// Returns the path and the guard of each lock, in the order in which they were taken, that of their
@@ -137,13 +144,23 @@ impl LocksGuard {
     ///
     /// That of the first lock whose release failed, as [`LockGuard::release`]; the others are released all the
     /// same.
-    pub async fn release(self) -> Result<(), ReleaseError> {
+    pub async fn release(mut self) -> Result<(), ReleaseError> {
+        self.count_end();
         self.withdraw();
         let mut outcome = Ok(());
-        for (_, guard) in self.held {
+        for (_, guard) in core::mem::take(&mut self.held) {
             outcome = outcome.and(guard.release().await.map(drop));
         }
         outcome
+    }
+
+    /// Counts the end, by the first loss, if there was one.
+    fn count_end(&mut self) {
+        if let Some(meter) = self.meter.take() {
+            let mut lost = self.guards().filter_map(|guard| guard.tenure().lost());
+            let lost = lost.find(|lost| *lost != LockLost::Released);
+            meter.ended(lost.unwrap_or(LockLost::Released));
+        }
     }
 
     fn withdraw(&self) {
@@ -152,6 +169,12 @@ impl LocksGuard {
 
     fn guards(&self) -> impl Iterator<Item = &LockGuard> + Clone {
         self.held.iter().map(|(_, guard)| guard)
+    }
+}
+
+impl Drop for LocksGuard {
+    fn drop(&mut self) {
+        self.count_end();
     }
 }
 

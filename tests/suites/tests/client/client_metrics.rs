@@ -4,6 +4,8 @@
 mod elections;
 #[cfg(test)]
 mod figures;
+#[cfg(test)]
+mod works;
 
 use core::future::Future;
 use core::num::NonZeroU32;
