@@ -325,7 +325,17 @@ impl fmt::Display for Named {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(error) = self;
         match *error {
-            NominationError::Rejected(code) => write!(f, "{error}: {}", ErrorCode::new(code)),
+            NominationError::Rejected(code) => {
+                let code = ErrorCode::new(code);
+                write!(f, "the server refused a request of the nomination: {code}")?;
+                match code {
+                    ErrorCode::NO_AUTH => f.write_str(
+                        "; the identity of the client needs CREATE on the election node, and READ on \
+                         what is in it",
+                    ),
+                    _ => Ok(()),
+                }
+            }
             _ => error.fmt(f),
         }
     }

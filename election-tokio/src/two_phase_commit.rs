@@ -48,8 +48,8 @@ impl Client {
 }
 
 impl TwoPhaseCommit {
-    /// Begins a transaction, with its content and its sites, in one step. It uses an empty node at
-    /// the path, and creates missing ancestors.
+    /// Begins a transaction, with its content and its sites, in one step. It creates the node and missing
+    /// ancestors. A node at the path without children is replaced, with its data and its access list.
     ///
     /// Cancel safe: it may still be begun; [recover](Self::recover) it.
     ///

@@ -26,12 +26,14 @@ pub enum CounterFormat {
 pub enum NotANumber {
     /// The data is that of [`CounterFormat::BigEndian`].
     #[error(
-        "the counter is of four bytes, as Curator's SharedCount and kazoo's Counter with \
-         `support_curator` write it"
+        "its data are four bytes that are no digits: a number of Curator's SharedCount, or of kazoo's \
+         Counter with `support_curator`, which the format BigEndian reads; or no number"
     )]
     BigEndian,
     /// The data is that of [`CounterFormat::Decimal`].
-    #[error("the counter is of decimal digits, as kazoo's Counter writes it")]
+    #[error(
+        "its data are decimal digits, as kazoo's Counter writes them: read it in the format Decimal"
+    )]
     Decimal,
     /// The data is a number with a fraction.
     #[error("the counter has a fraction, as kazoo's Counter with a float has it")]

@@ -22,7 +22,7 @@ pub struct NoServers;
 pub enum ConnectError {
     /// The connect string cannot be used.
     #[error("invalid connect string: {0}")]
-    ConnectString(#[from] ConnectStringError),
+    ConnectString(ConnectStringError),
     /// The chroot of the connect string is no valid path.
     #[error("invalid chroot: {0}")]
     Chroot(PathError),
@@ -65,8 +65,7 @@ pub enum ConnectError {
     NoServer {
         /// How long the client tried.
         after: Duration,
-        /// The last attempt.
-        #[source]
+        /// The last attempt. Its [`source`](core::error::Error::source) is the reason by its own type.
         last_failure: Option<Arc<ConnectFailure>>,
     },
     /// The chroot was to be created ([`ClientBuilder::create_chroot`]). It does not exist, and
@@ -81,6 +80,12 @@ pub enum ConnectError {
     /// The session ended while it was being made.
     #[error("{0}")]
     Ended(SessionEnd),
+}
+
+impl From<ConnectStringError> for ConnectError {
+    fn from(error: ConnectStringError) -> Self {
+        Self::ConnectString(error)
+    }
 }
 
 /// No server confirmed that the session is closed. Its ephemeral znodes go when the server expires

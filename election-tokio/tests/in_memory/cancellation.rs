@@ -329,9 +329,13 @@ async fn connect_ends_at_its_deadline_and_names_the_last_failure() {
     assert_eq!(last_failure.unwrap().to_string(), "in-memory:2181: nobody home");
 }
 
-/// Returns the errors below an error.
+/// Returns the reasons of the last attempt. The error itself has them in its text, and not once more as sources.
 fn sources(error: &ConnectError) -> impl Iterator<Item = &(dyn StdError + 'static)> {
-    core::iter::successors(error.source(), |error| (*error).source())
+    assert!(error.source().is_none(), "{error}");
+    let ConnectError::NoServer { last_failure: Some(failure), .. } = error else {
+        panic!("{error:?}");
+    };
+    core::iter::successors(failure.source(), |error| (*error).source())
 }
 
 #[test]

@@ -252,6 +252,20 @@ async fn a_party_of_an_earlier_transaction_takes_no_part_in_the_next() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_node_without_children_is_replaced_with_its_data() {
+    let server = Server::new();
+    let client = server.client().await;
+    let acls = Acls::open();
+    client.create_with_parents(TX, "seven", CreateMode::Persistent, &acls).await.unwrap();
+    let (_, before) = client.get_data(TX).await.unwrap();
+    let coordinator = begun(&client).await;
+    let (content, after) = client.get_data(TX).await.unwrap();
+    assert!(content != "seven" && after.czxid > before.czxid, "{content:?}");
+    coordinator.abort().await.unwrap();
+    coordinator.finish().await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_is_wrong_with_a_two_phase_commit_has_an_error_of_its_own() {
     let server = Server::new();
     let client = server.client().await;
