@@ -5,6 +5,7 @@ mod asker;
 mod barrier;
 #[cfg(target_os = "linux")]
 mod barrier_enter;
+mod cache;
 mod check;
 mod command;
 mod counter;
@@ -58,6 +59,7 @@ pub(crate) use asker::AskerArgs;
 pub(crate) use barrier::{BarrierAction, BarrierArgs, BarrierWaitArgs};
 #[cfg(target_os = "linux")]
 pub(crate) use barrier_enter::BarrierEnterArgs;
+pub(crate) use cache::CacheArgs;
 pub(crate) use check::CheckArgs;
 pub(crate) use command::{CommandArgs, SuspensionPolicy};
 pub(crate) use counter::{CounterAction, CounterArgs, CounterSetArgs, OneCounterArgs};
@@ -151,6 +153,7 @@ pub(crate) enum Subcommand {
     Counter(CounterArgs),
     Members(MembersArgs),
     Slots(SlotsArgs),
+    Cache(CacheArgs),
     List(ListArgs),
     Watch(WatchArgs),
     Verify(VerifyArgs),

@@ -17,6 +17,7 @@ use election_tokio::election::{
     ElectionError, EndError, EndReason, HandOverError, NominationError, StepDownRequestError,
     VerifyError,
 };
+use election_tokio::error::PathError;
 use election_tokio::group::{MemberFailure, MembershipError};
 use election_tokio::lock::{LockError, LockFailure, LocksError, RevokeError};
 use election_tokio::once::OnceError;
@@ -73,6 +74,8 @@ pub(crate) enum Failure {
     Counter(#[from] CounterError),
     #[error("{0}")]
     Membership(#[from] MembershipError),
+    #[error("invalid path {path:?}: {error}")]
+    Path { path: String, error: PathError },
     #[error("{0}")]
     Slots(SlotsError),
     #[error("{0}")]
@@ -198,6 +201,7 @@ impl Failure {
             | Self::Put(PutError::Priority { .. })
             | Self::Locks(_)
             | Self::OneLock
+            | Self::Path { .. }
             | Self::NotShared(_)
             | Self::Settings(_)
             | Self::TerminalInput => Exit::Usage,

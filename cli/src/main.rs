@@ -10,6 +10,7 @@
 
 mod args;
 mod barrier;
+mod cache;
 mod candidate;
 mod cells;
 mod check;
@@ -128,6 +129,7 @@ fn subcommand(cli: Cli) -> Result<Exit, failure::Failure> {
         Subcommand::Members(args) => on_runtime(members::members(args)),
         Subcommand::Slots(args) => on_runtime(slots::slots(args)),
         Subcommand::List(args) => on_runtime(list::list(args)),
+        Subcommand::Cache(args) => on_runtime(cache::cache(args)),
         Subcommand::Watch(args) => on_runtime(watch::watch(args)),
         Subcommand::Verify(args) => on_runtime(verify::verify(args)),
         Subcommand::StepDown(args) => on_runtime(step_down::step_down(args)),

@@ -3,8 +3,11 @@
 //! [`rebalance`] is a function of its arguments alone, so all that share them share its result. A
 //! slot is held by a lock: what this says decides who asks for that lock, and nothing else.
 
+mod apart;
 #[cfg(test)]
 mod tests;
+
+pub use apart::keep_apart;
 
 /// A member's part of the slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

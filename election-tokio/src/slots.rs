@@ -14,6 +14,7 @@ mod table;
 
 use core::fmt;
 use core::time::Duration;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 pub use election_session::slots::{
@@ -42,6 +43,7 @@ pub struct Slots {
     client: Client,
     path: Arc<str>,
     list: SlotList,
+    apart: Arc<[Vec<SlotName>]>,
     weight: u32,
     pauses: SlotPauses,
     give_up_within: Duration,
@@ -56,6 +58,7 @@ impl Client {
             client: self.clone(),
             path: path.into(),
             list: list.into(),
+            apart: Arc::new([]),
             weight: 1,
             pauses: SlotPauses { gather: Duration::from_secs(1), spread: Duration::from_secs(1) },
             give_up_within: Duration::from_secs(30),
@@ -136,6 +139,35 @@ impl Slots {
     pub fn weight(mut self, weight: u32) -> Self {
         self.weight = weight;
         self
+    }
+
+    /// Keeps the slots of each group apart: no member holds two of a group while there are as many
+    /// members as it has slots, and otherwise as few as can be (default: no groups). Copies of one
+    /// shard are such a group. Evenness goes first: a member of great [weight](Slots::weight) may have
+    /// two. The groups of the member that plans count.
+    ///
+    /// # Errors
+    ///
+    /// A text is no name, is not in the list of slots, or is in the groups twice.
+    pub fn apart<S: AsRef<str>>(
+        mut self,
+        groups: impl IntoIterator<Item = impl IntoIterator<Item = S>>,
+    ) -> Result<Self, SlotsError> {
+        let listed: BTreeSet<&SlotName> = self.list.names().iter().collect();
+        let mut seen = BTreeSet::new();
+        let mut slot = |text: S| {
+            let name: SlotName = text.as_ref().parse()?;
+            if !listed.contains(&name) {
+                return Err(SlotsError::NotListed(name));
+            }
+            if !seen.insert(name.clone()) {
+                return Err(SlotsError::NotApart(name));
+            }
+            Ok(name)
+        };
+        let groups = groups.into_iter().map(|group| group.into_iter().map(&mut slot).collect());
+        self.apart = groups.collect::<Result<_, SlotsError>>()?;
+        Ok(self)
     }
 
     /// Sets how long after a member's coming it gets its slots (default: one second), so that many

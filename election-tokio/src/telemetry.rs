@@ -10,6 +10,8 @@ mod election_metrics;
 mod figure;
 mod journal;
 mod lock;
+#[cfg(feature = "metrics")]
+mod loss;
 #[cfg_attr(not(feature = "metrics"), path = "telemetry/no_metrics.rs")]
 pub(crate) mod metrics;
 mod operation;

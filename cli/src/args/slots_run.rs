@@ -12,6 +12,7 @@ const RUN_HELP: &str = "\
 Examples:
   zkelect slots run --servers zk1:2181,zk2:2181 --count 40 --name host-7 /app/shards -- ./serve
   zkelect slots run --servers zk1:2181 --slot eu --slot us --spread-after 2min /app/regions -- ./serve
+  zkelect slots run --servers zk1:2181 --count 4 --apart 0,1 --apart 2,3 /app/copies -- ./serve
 
 COMMAND finds in its environment:
   ZKELECT_SLOT   the slot
@@ -44,6 +45,10 @@ pub(crate) struct SlotsRunArgs {
     /// The name of a slot, in place of --count; give it for each.
     #[arg(long = "slot", value_name = "NAME", conflicts_with = "count")]
     pub(crate) slots: Vec<String>,
+    /// Slots that no member is to hold two of, separated by commas, such as the copies of a shard; give
+    /// it for each group. Where a group has more slots than there are members, each holds as few as can be.
+    #[arg(long, value_name = "SLOT,SLOT,...")]
+    pub(crate) apart: Vec<String>,
     /// This member's name, the same after each restart [default: HOST].
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,

@@ -51,14 +51,15 @@ async fn joined(args: &SlotsRunArgs, list: SlotList, recorder: &Recorder) -> Res
     guard::adopt_orphans().map_err(Failure::system("orphans cannot be adopted"))?;
     let builder = args.lease.apply(args.servers.client()?);
     let client = builder.session_timeout(args.session_timeout.0).start()?;
+    let slots = client.slots(&args.path, list).acls(args.acl.acls()).weight(args.weight);
+    let slots = slots.apart(args.apart.iter().map(|group| group.split(',')))?;
+    let slots = slots.spread_after(*args.spread_after);
+    let slots = slots.give_up_within(*args.grace + BEYOND_THE_GRACE);
     tokio::spawn(connection::report(client.connection_updates(), args.session_timeout.0));
     tokio::select! {
         checked = connection::check_chroot(&client, &args.servers.servers) => checked?,
         signal = signals.next() => return Ok(Exit::Signal(signal.as_raw())),
     }
-    let slots = client.slots(&args.path, list).acls(args.acl.acls()).weight(args.weight);
-    let slots = slots.spread_after(*args.spread_after);
-    let slots = slots.give_up_within(*args.grace + BEYOND_THE_GRACE);
     let member = slots.join(&args.name())?;
     let outcome = serve((args, recorder), &client, member, &mut signals).await;
     if !matches!(timeout(LEAVE_BOUND, client.close()).await, Ok(Ok(()))) {

@@ -11,6 +11,8 @@ mod barrier;
 #[cfg(test)]
 mod blocked;
 #[cfg(test)]
+mod cache;
+#[cfg(test)]
 mod check;
 #[cfg(test)]
 mod check_ensemble;

@@ -160,6 +160,10 @@ fn what_cannot_be_shared_out_is_refused_before_anything_is_sent() {
         (&["--slot", "a/b", "--name", "m", SLOTS], "\"a/b\" is no name"),
         (&["--count", "1", "--name", "a b", SLOTS], "\"a b\" is no name"),
         (&["--count", "1", "--name", "m", "app"], "invalid path of slots"),
+        (
+            &["--count", "2", "--name", "m", "--apart", "0,2", SLOTS],
+            "the slot 2 is to be apart from others, and is not in the list",
+        ),
     ] {
         let ended = output(&[&["slots", "run"], &servers[..], options, &["--", "true"]].concat());
         assert_eq!(ended.status.code(), Some(2), "{}", text(&ended.stderr));

@@ -1,3 +1,5 @@
+mod apart;
+
 extern crate alloc;
 use alloc::vec;
 use alloc::vec::Vec;

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::str::FromStr;
 
-use election_core::slots::{Share, rebalance};
+use election_core::slots::{Share, keep_apart, rebalance};
 use thiserror::Error;
 
 use super::name::SlotName;
@@ -84,16 +84,23 @@ impl SlotPlan {
         owned.chain(self.free.iter().map(|slot| (slot, None))).collect()
     }
 
-    /// Returns the plan that follows this one for these slots and members with their weights: even,
-    /// and with as few slots moved as that allows.
-    pub(super) fn next(&self, slots: &[SlotName], weights: &BTreeMap<SlotName, u32>) -> Self {
+    /// Returns the plan that follows this one for these slots and members with their weights: even, the slots of
+    /// each group apart, and with as few slots moved as that allows. `groups` has the sizes of groups: of the first
+    /// slots, of those behind them, and so on.
+    pub(super) fn next(
+        &self,
+        (slots, groups): (&[SlotName], &[usize]),
+        weights: &BTreeMap<SlotName, u32>,
+    ) -> Self {
         let names: Vec<&SlotName> = weights.keys().collect();
         let before = self.owners();
         let index_of = |name: &SlotName| names.binary_search(&name).ok();
         let owner_of = |slot| before.get(slot).copied().flatten().and_then(index_of);
-        let mut owners: Vec<Option<usize>> = slots.iter().map(owner_of).collect();
+        let owned: Vec<Option<usize>> = slots.iter().map(owner_of).collect();
+        let mut owners = owned.clone();
         let mut shares: Vec<Share> = weights.values().copied().map(Share::new).collect();
         rebalance(&mut owners, &mut shares);
+        keep_apart(&owned, &mut owners, &shares, groups);
         let mut slots_of = vec![Vec::new(); names.len()];
         let mut free = Vec::new();
         for (slot, owner) in slots.iter().zip(owners) {
@@ -195,11 +202,11 @@ mod tests {
         let slots: Vec<SlotName> = (0..5).map(|slot| name(&slot.to_string())).collect();
         let weights = [("b", 1), ("a", 1), ("c", 0)];
         let weights = weights.map(|(member, weight)| (name(member), weight)).into();
-        let plan = SlotPlan::default().next(&slots, &weights);
+        let plan = SlotPlan::default().next((&slots, &[]), &weights);
         let text = "slots/1\nmember a 1 0 2 4\nmember b 1 1 3\nmember c 0\nfree\n";
         assert_eq!(plan.to_string(), text);
         assert_eq!(SlotPlan::decode(&plan.encode()), Ok(plan.clone()));
-        let drained = plan.next(&slots, &[(name("c"), 0)].into());
+        let drained = plan.next((&slots, &[]), &[(name("c"), 0)].into());
         assert_eq!(drained.free(), slots);
         assert_eq!(SlotPlan::decode(&drained.encode()), Ok(drained));
     }

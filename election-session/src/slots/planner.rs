@@ -1,6 +1,6 @@
 //! The decision of a planner: whether the plan is to be written, and when to ask again.
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 use core::time::Duration;
 
@@ -30,6 +30,8 @@ pub struct SlotPauses {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SlotPlanner {
     slots: Vec<SlotName>,
+    /// The sizes of groups: of the first slots, of those behind them, and so on.
+    groups: Vec<usize>,
     pauses: SlotPauses,
     /// The plan before the stored one was deleted, or overwritten by nonsense.
     known: Option<SlotPlan>,
@@ -51,7 +53,23 @@ pub enum SlotDecision {
 impl SlotPlanner {
     /// Makes the planner of one term. `known` is the last plan that its member has seen.
     pub const fn new(slots: Vec<SlotName>, pauses: SlotPauses, known: Option<SlotPlan>) -> Self {
-        Self { slots, pauses, known, gone: BTreeMap::new(), gathered: None }
+        Self { slots, groups: Vec::new(), pauses, known, gone: BTreeMap::new(), gathered: None }
+    }
+
+    /// Keeps the slots of each group apart ([`keep_apart`](election_core::slots::keep_apart)). A slot that is in two
+    /// groups counts in the first of them; one that the planner does not have counts in none.
+    #[must_use]
+    pub fn apart(self, groups: &[Vec<SlotName>]) -> Self {
+        let mut left: BTreeSet<&SlotName> = self.slots.iter().collect();
+        let (mut slots, mut sizes) = (Vec::new(), Vec::new());
+        for group in groups {
+            let group = group.iter().filter(|slot| left.remove(*slot)).cloned();
+            let before = slots.len();
+            slots.extend(group);
+            sizes.push(slots.len() - before);
+        }
+        slots.extend(self.slots.iter().filter(|slot| left.contains(slot)).cloned());
+        Self { slots, groups: sizes, ..self }
     }
 
     /// Decides, by the members that are present, with their weights, and the stored plan, unless it
@@ -67,13 +85,13 @@ impl SlotPlanner {
         }
         let known = self.known.take().unwrap_or_default();
         let mut weights = self.those_that_stay(now, present, &known);
-        let planned = known.next(&self.slots, &weights);
+        let planned = known.next((&self.slots, &self.groups), &weights);
         let has_plan = stored.is_some() || known != SlotPlan::default();
         let is_due =
             self.are_gathered(now, present, &known) || has_plan && stored != Some(&planned);
         let decision = if is_due {
             weights.extend(present.clone());
-            SlotDecision::Write(known.next(&self.slots, &weights))
+            SlotDecision::Write(known.next((&self.slots, &self.groups), &weights))
         } else {
             SlotDecision::Rest(self.gone.values().copied().chain(self.gathered).min())
         };
@@ -181,6 +199,26 @@ mod tests {
         assert_eq!(anew.decide(at(5), &both, None), SlotDecision::Rest(Some(at(6))));
         assert_eq!(anew.decide(at(5), &both, Some(&plan)), SlotDecision::Rest(None));
         assert_eq!(anew.decide(at(5), &both, None), written, "it has seen the plan since");
+    }
+
+    #[test]
+    fn a_plan_keeps_groups_apart_once_there_are_members_enough() {
+        let groups = [["3", "0", "other"].map(name).into(), ["0", "2"].map(name).into()];
+        let mut planner = planner(None).apart(&groups);
+        let mut plan = None;
+        for (seconds, members) in
+            [(0, &["a"][..]), (1, &["a"]), (9, &["a", "b"]), (10, &["a", "b"])]
+        {
+            if let SlotDecision::Write(next) =
+                planner.decide(at(seconds), &present(members), plan.as_ref())
+            {
+                plan = Some(next);
+            }
+        }
+        let plan = plan.unwrap();
+        let is_with_a = |slot: &str| plan.slots_of(&name("a")).contains(&name(slot));
+        assert_ne!(is_with_a("3"), is_with_a("0"), "{plan}");
+        assert_eq!(plan.owners().len(), 4, "{plan}");
     }
 
     #[test]

@@ -61,6 +61,12 @@ fn a_member_leaves() {
 }
 
 #[test]
+fn slots_that_are_apart_stay_apart_where_members_die_and_come() {
+    let budget = Budget { joins: 3, deaths: 1, ..NONE };
+    explore(&World::new((2, 3), AT_ONCE, Clock::Stopped, budget).with_ends_apart(), 100);
+}
+
+#[test]
 fn a_plan_is_overwritten() {
     let budget = Budget { joins: 2, nonsense: 1, ..NONE };
     explore(&World::new((2, 2), AT_ONCE, Clock::Stopped, budget), 100);

@@ -72,6 +72,8 @@ struct Process {
 pub(crate) struct World {
     names: Vec<SlotName>,
     slots: Vec<SlotName>,
+    /// Slots that are to be apart.
+    groups: Vec<Vec<SlotName>>,
     pauses: SlotPauses,
     budget: Budget,
     now: Instant,
@@ -106,6 +108,7 @@ impl World {
         Self {
             names: names("m", members).collect(),
             slots: names("s", slots).collect(),
+            groups: Vec::new(),
             pauses,
             budget,
             now: Instant::ORIGIN,
@@ -119,6 +122,13 @@ impl World {
             moved: 0,
             allowed: 0,
         }
+    }
+
+    /// Has all planners keep the first slot and the last one apart.
+    pub(crate) fn with_ends_apart(mut self) -> Self {
+        self.groups =
+            vec![self.slots.first().into_iter().chain(self.slots.last()).cloned().collect()];
+        self
     }
 
     /// Returns every state that may follow, with the step to it.
@@ -158,6 +168,15 @@ impl World {
             let is_held = holder.is_some_and(|name| self.processes[name].holder.is_held(slot));
             if owner.is_none() || owner != holder || !is_held {
                 return Err(format!("{slot} is planned for {owner:?}, and held by {holder:?}"));
+            }
+        }
+        for group in self.groups.iter().filter(|group| group.len() <= able.len()) {
+            let holders: BTreeSet<_> = group
+                .iter()
+                .filter_map(|slot| plan.owners().get(slot).copied().flatten())
+                .collect();
+            if holders.len() < group.len() {
+                return Err(format!("{group:?} are not apart at rest: {plan}"));
             }
         }
         let held = able.iter().map(|name| plan.slots_of(name).len());

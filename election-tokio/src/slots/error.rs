@@ -26,6 +26,12 @@ pub enum SlotsError {
     /// A list names a slot twice.
     #[error("the slot {0} is in the list twice")]
     Repeated(SlotName),
+    /// A group of slots that are to be apart names one that is not in the list.
+    #[error("the slot {0} is to be apart from others, and is not in the list")]
+    NotListed(SlotName),
+    /// A slot is in the groups of those that are to be apart twice.
+    #[error("the slot {0} is in two groups of slots that are to be apart, or in one twice")]
+    NotApart(SlotName),
     /// The member's znode cannot be made.
     #[error(transparent)]
     Election(#[from] ElectionError),

@@ -81,9 +81,10 @@ impl Planning {
     }
 
     async fn lead(&self, leadership: &Leadership) -> Result<core::convert::Infallible, SlotsError> {
-        let Slots { client, list, pauses, .. } = &self.slots;
+        let Slots { client, list, apart, pauses, .. } = &self.slots;
         let known = self.plans.borrow().as_deref().cloned();
-        let mut planner = SlotPlanner::new(list.names().to_vec(), *pauses, known);
+        let planner = SlotPlanner::new(list.names().to_vec(), *pauses, known);
+        let mut planner = planner.apart(apart);
         let mut plans = self.plans.clone();
         let paths = [self.slots.members_path(), self.slots.drained_path()];
         let [mut members, mut drained] = paths.each_ref().map(|path| client.group(path).watch());

@@ -8,6 +8,7 @@ use tokio::time::Instant;
 use zk_jute::records::EventType;
 use zk_jute::{Frames, OpCode};
 
+use super::loss::loss_name;
 use super::{Outcome, election_metrics, recipe_metrics, work_metrics};
 use crate::lock::LockLost;
 
@@ -156,17 +157,6 @@ pub(crate) fn lock_lost(kind: &'static str, reason: LockLost, lasted: Duration) 
     counter!(LOCK_LOST, "kind" => kind, "reason" => loss_name(reason)).increment(1);
     gauge!(HELD, "kind" => kind).decrement(1);
     histogram!(HELD_DURATION, "kind" => kind).record(lasted);
-}
-
-pub(super) const fn loss_name(reason: LockLost) -> &'static str {
-    match reason {
-        LockLost::Released => "released",
-        LockLost::SessionExpired => "session_expired",
-        LockLost::LeaseLapsed => "lease_lapsed",
-        LockLost::Broken => "broken",
-        LockLost::Failed(_) => "failed",
-        LockLost::ClientClosed(_) => "client_closed",
-    }
 }
 
 pub(crate) fn recipe_request(step: &'static str, outcome: Outcome) {

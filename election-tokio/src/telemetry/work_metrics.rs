@@ -5,7 +5,7 @@ use election_session::cache::CacheCounts;
 use metrics::{Unit, counter, gauge, histogram};
 use tokio::time::Instant;
 
-use super::metrics::loss_name;
+use super::loss::loss_name;
 use crate::lock::LockLost;
 
 const SLOTS_HELD: &str = "zk_slot_held";

@@ -80,9 +80,11 @@ impl World {
         while self.processes[name].plan_seen < since {
             self.see_plan(name);
         }
+        let groups = self.groups.clone();
         let process = self.process(name);
         process.members_seen = since;
-        process.planner = Some(SlotPlanner::new(slots, pauses, process.known.clone()));
+        let planner = SlotPlanner::new(slots, pauses, process.known.clone());
+        process.planner = Some(planner.apart(&groups));
     }
 
     pub(super) fn see_plan(&mut self, name: &SlotName) {

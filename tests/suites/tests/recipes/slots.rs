@@ -21,6 +21,7 @@ use zk_test_kit::wait::{SOON, eventually_async};
 on_both_servers! {
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     slots_are_even_and_move_no_more_than_they_have_to,
+    slots_of_a_group_are_apart_while_there_are_members_enough,
     a_rolling_restart_within_the_pause_moves_nothing,
     a_plan_that_is_overwritten_or_deleted_is_mended_and_moves_nothing,
     the_node_of_the_members_is_deleted_and_nothing_moves,
@@ -96,17 +97,20 @@ struct Stage {
     arena: Arena,
     spread: Duration,
     works: Works,
+    /// Slots that are to be apart.
+    groups: &'static [&'static [&'static str]],
 }
 
 impl Stage {
     async fn new(server: ServerKind, spread: Duration) -> Result<Self, TestFailure> {
         let arena = Arena::new(server, "slots").await?;
-        Ok(Self { arena, spread, works: Works::default() })
+        Ok(Self { arena, spread, works: Works::default(), groups: &[] })
     }
 
     fn slots(&self, client: &Client) -> Slots {
         let slots = client.slots(SLOTS, COUNT).spread_after(self.spread);
-        slots.gather_for(Duration::from_millis(100))
+        let slots = slots.gather_for(Duration::from_millis(100));
+        slots.apart(self.groups.iter().map(|group| group.iter())).expect("they are listed once")
     }
 
     async fn join(&self, name: &'static str) -> Result<Member, TestFailure> {
@@ -183,6 +187,38 @@ async fn slots_are_even_and_move_no_more_than_they_have_to(server: ServerKind) -
     }
     let table = stage.table().await?;
     assert!(table.slots.iter().all(|row| row.holder.is_none()), "{table:?}");
+    Ok(())
+}
+
+async fn slots_of_a_group_are_apart_while_there_are_members_enough(
+    server: ServerKind,
+) -> TestResult {
+    // By their numbers alone each of these pairs would be one member's.
+    let groups: &[&[&str]] = &[&["0", "2"], &["4", "6"], &["1", "3", "5"]];
+    let stage = Stage::new(server, Duration::from_millis(100)).await?;
+    let stage = Stage { groups, ..stage };
+    let most_together = |shared: &BTreeMap<String, BTreeSet<String>>| {
+        let together = shared.values().flat_map(|slots| {
+            groups.iter().map(|group| group.iter().filter(|slot| slots.contains(**slot)).count())
+        });
+        together.max()
+    };
+    let (a, b) = (stage.join("a").await?, stage.join("b").await?);
+    let two = stage.shared_by(&["a", "b"]).await?;
+    assert_eq!(most_together(&two), Some(2), "three slots, two members: {two:?}");
+    let c = stage.join("c").await?;
+    let three = stage.shared_by(&["a", "b", "c"]).await?;
+    assert_eq!(most_together(&three), Some(1), "{three:?}");
+    a.leave().await?;
+    let two = stage.shared_by(&["b", "c"]).await?;
+    assert_eq!(most_together(&two), Some(2), "{two:?}");
+    finish([b, c]).await?;
+
+    let slots = stage.slots(&stage.arena.admin);
+    let twice = slots.clone().apart([["0", "1"], ["2", "0"]]).map(drop);
+    assert!(matches!(twice, Err(SlotsError::NotApart(slot)) if slot.as_str() == "0"));
+    let unknown = slots.apart([["0", "12"]]).map(drop);
+    assert!(matches!(unknown, Err(SlotsError::NotListed(slot)) if slot.as_str() == "12"));
     Ok(())
 }
 
