@@ -48,7 +48,7 @@ use slots::Slots;
 /// After a lost connection in the same session, the requests in flight [have failed](Self::handle_failed), a
 /// persistent watch may have [missed](Self::handle_missed) changes, and one-shot watches stand, or fire. In another
 /// session [all watches are lost](Self::handle_watches_lost).
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct CacheTracker {
     set_up: SetUp,
     slots: Slots,

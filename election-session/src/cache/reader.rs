@@ -14,13 +14,13 @@ pub struct CacheReader(u64);
 
 type Known = Option<Arc<CachedNode>>;
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Readers {
     by_key: BTreeMap<CacheReader, Reader>,
     last: u64,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Reader {
     /// Znodes that may differ from what the reader knows, with what it knows.
     pending: BTreeMap<Arc<str>, Known>,

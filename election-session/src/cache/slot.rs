@@ -8,14 +8,14 @@ use zk_jute::records::Stat;
 use super::node::CachedNode;
 use crate::set_up::TrackerWatches;
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Slot {
     pub(super) shown: Shown,
     pub(super) fresh: Fresh,
     pub(super) names: Names,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum Shown {
     /// It was not read yet; or it is the root, and does not exist.
     Nothing,

@@ -22,7 +22,7 @@ use crate::path::child_path;
 use crate::set_up::TrackerWatches;
 
 /// The znodes by path, and which of them have to be asked for.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Slots {
     scope: CacheScope,
     data: CacheData,

@@ -10,7 +10,11 @@
 )]
 
 mod costs;
+mod every_order;
+mod messages;
 mod reader;
+#[path = "../search/mod.rs"]
+mod search;
 mod server;
 mod world;
 

@@ -7,6 +7,7 @@ use election_session::cache::{CacheChange, CacheReader, CacheTracker, CachedNode
 
 type Fold = BTreeMap<String, (i64, i64)>;
 
+#[derive(Clone, Debug)]
 pub(crate) struct Reader {
     key: CacheReader,
     pub(crate) fold: Fold,

@@ -29,12 +29,13 @@ pub(crate) enum Table {
 pub(crate) type Watch = (Table, String);
 
 #[derive(Clone, Debug)]
-enum Write {
+pub(crate) enum Write {
     Create(String),
     Set(String),
     Delete(String),
 }
 
+#[derive(Clone, Debug)]
 pub(crate) struct Server {
     /// By zxid.
     pub(crate) history: Vec<Tree>,
@@ -81,6 +82,34 @@ impl Server {
             };
             self.write(&mut tree, &mut writes, write);
         }
+        self.history.push(tree);
+        self.writes.push(writes);
+    }
+
+    /// Returns each write of one of these znodes that the last state allows.
+    pub(crate) fn possible_writes(&self, paths: &[&str]) -> Vec<Write> {
+        let tree = &self.history[self.tip()];
+        let mut writes = Vec::new();
+        for path in paths.iter().map(|path| (*path).to_owned()) {
+            if !tree.contains_key(&path) {
+                if path == ROOT || tree.contains_key(parent(&path)) {
+                    writes.push(Write::Create(path));
+                }
+                continue;
+            }
+            if !has_children(tree, &path) {
+                writes.push(Write::Delete(path.clone()));
+            }
+            writes.push(Write::Set(path));
+        }
+        writes
+    }
+
+    /// Commits a transaction of one write.
+    pub(crate) fn commit_one(&mut self, write: Write) {
+        let mut tree = self.history[self.tip()].clone();
+        let mut writes = Vec::new();
+        self.write(&mut tree, &mut writes, write);
         self.history.push(tree);
         self.writes.push(writes);
     }

@@ -10,8 +10,9 @@ use election_session::cache::{
 use zk_jute::Zxid;
 use zk_jute::records::EventType;
 
+use super::messages::{Abilities, Answer, Item};
 use super::reader::{Heard, Reader, identity};
-use super::server::{Event, ROOT, Server, Table, Tree, Watch, parent};
+use super::server::{ROOT, Server, Table, Tree, Watch, parent};
 
 /// Events beside those of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,23 +24,6 @@ pub(crate) enum Churn {
     Hot,
 }
 
-#[derive(Clone, Debug)]
-enum Item {
-    Event(Event),
-    Missed,
-    WatchesLost,
-    Reply(CacheRequest, Answer, usize),
-    Failed(CacheRequest),
-}
-
-#[derive(Clone, Debug)]
-enum Answer {
-    Done,
-    Unsupported,
-    Reads(Vec<(CacheRead, Option<Watch>)>),
-    List(Option<(Vec<String>, Zxid)>),
-}
-
 /// What the cache keeps.
 #[derive(Clone, Copy, Debug)]
 struct Scope {
@@ -47,28 +31,28 @@ struct Scope {
     left_out: &'static str,
 }
 
+#[derive(Clone, Debug)]
 pub(crate) struct World {
     rng: fastrand::Rng,
     pub(crate) tracker: CacheTracker,
     watching: TrackerWatches,
     scope: Scope,
     pub(crate) server: Server,
-    names_events: bool,
-    knows_multi_read: bool,
+    is_able: Abilities,
     /// The last transaction that the session has seen.
-    seen: usize,
-    sent: VecDeque<CacheRequest>,
-    wire: VecDeque<Item>,
+    pub(super) seen: usize,
+    pub(super) sent: VecDeque<CacheRequest>,
+    pub(super) wire: VecDeque<Item>,
     /// One-shot watches that did not fire for the client yet, and whether they wait for a creation.
-    registered: BTreeMap<Watch, bool>,
-    readers: Vec<Reader>,
+    pub(super) registered: BTreeMap<Watch, bool>,
+    pub(super) readers: Vec<Reader>,
     /// At how many zxids the cache was current.
     moments: usize,
-    last_moment: i64,
+    pub(super) last_moment: i64,
     /// Whether queues of events may become full.
     has_faults: bool,
     pub(crate) asked: Vec<CacheQuestion>,
-    log: Vec<String>,
+    pub(super) log: Vec<String>,
 }
 
 impl World {
@@ -78,15 +62,22 @@ impl World {
         let left_out = ["", "", "/r/a/x"][rng.usize(..3)];
         let mut server = Server::new();
         server.hidden = [None, None, Some("/r/b"), Some("/r/a")][rng.usize(..4)];
-        let (names_events, knows_multi_read) = (rng.bool(), rng.u8(..4) > 0);
-        Self::of(rng, watching, Scope { depth, left_out }, server, (names_events, knows_multi_read))
+        let (named_events, multi_read) = (rng.bool(), rng.u8(..4) > 0);
+        let is_able = Abilities { tree_watches: true, named_events, multi_read };
+        Self::of(rng, watching, Scope { depth, left_out }, server, is_able)
     }
 
     /// Makes a world with the whole tree, and a server that names the transaction of each event.
     pub(crate) fn with_named_events(seed: u64) -> Self {
+        let is_able = Abilities { tree_watches: true, named_events: true, multi_read: true };
+        Self { rng: fastrand::Rng::with_seed(seed), ..Self::on(is_able) }
+    }
+
+    /// Makes a world with the whole tree, and a server with these abilities.
+    pub(crate) fn on(is_able: Abilities) -> Self {
         let scope = Scope { depth: usize::MAX, left_out: "" };
-        let rng = fastrand::Rng::with_seed(seed);
-        Self::of(rng, TrackerWatches::Persistent, scope, Server::new(), (true, true))
+        let rng = fastrand::Rng::with_seed(0);
+        Self::of(rng, TrackerWatches::Persistent, scope, Server::new(), is_able)
     }
 
     fn of(
@@ -94,7 +85,7 @@ impl World {
         watching: TrackerWatches,
         scope: Scope,
         server: Server,
-        (names_events, knows_multi_read): (bool, bool),
+        is_able: Abilities,
     ) -> Self {
         let kept = CacheScope::below(ROOT.into()).depth(scope.depth);
         let mut tracker = CacheTracker::new(kept, CacheData::Kept, watching);
@@ -105,8 +96,7 @@ impl World {
             watching,
             scope,
             server,
-            names_events,
-            knows_multi_read,
+            is_able,
             seen: 0,
             sent: VecDeque::new(),
             wire: VecDeque::new(),
@@ -206,7 +196,7 @@ impl World {
         }
     }
 
-    fn execute(&mut self) {
+    pub(super) fn execute(&mut self) {
         let Some(request) = self.sent.pop_front() else {
             return;
         };
@@ -217,12 +207,13 @@ impl World {
                 }
                 Answer::Done
             }
+            CacheQuestion::AddWatch if !self.is_able.tree_watches => Answer::Unsupported,
             CacheQuestion::AddWatch => {
                 self.server.has_tree_watch = true;
                 Answer::Done
             }
             CacheQuestion::Mark => Answer::Done,
-            CacheQuestion::ReadMany(_) if !self.knows_multi_read => Answer::Unsupported,
+            CacheQuestion::ReadMany(_) if !self.is_able.multi_read => Answer::Unsupported,
             CacheQuestion::ReadMany(paths) => {
                 Answer::Reads(paths.iter().map(|path| (self.look_up(path), None)).collect())
             }
@@ -290,7 +281,7 @@ impl World {
         }
     }
 
-    fn bring_in(&mut self, item: Item) {
+    pub(super) fn bring_in(&mut self, item: Item) {
         self.log.push(format!("hears {item:?}"));
         match item {
             Item::Event((path, kind, zxid)) => {
@@ -302,7 +293,7 @@ impl World {
                     };
                     *watched != path || !is_of
                 });
-                let zxid = (self.names_events && zxid > 0).then(|| Zxid::new(zxid));
+                let zxid = (self.is_able.named_events && zxid > 0).then(|| Zxid::new(zxid));
                 if kind != EventType::NODE_CREATED || path != self.scope.left_out {
                     self.tracker.handle_change(&path, kind, zxid);
                 }
@@ -320,7 +311,10 @@ impl World {
     fn replied(&mut self, request: &CacheRequest, answer: Answer, zxid: Zxid) {
         let ticket = request.ticket;
         match (&request.question, answer) {
-            (_, Answer::Unsupported) => self.tracker.handle_unsupported(request),
+            (_, Answer::Unsupported) => {
+                self.tracker.handle_unsupported(request);
+                self.watching = self.tracker.watching();
+            }
             (CacheQuestion::Barrier, _) => self.tracker.handle_barrier(ticket, zxid),
             (CacheQuestion::AddWatch, _) => self.tracker.handle_watch_added(ticket),
             (CacheQuestion::Mark, _) => self.tracker.handle_mark(ticket, zxid),
@@ -352,8 +346,14 @@ impl World {
     /// Disconnects the client: every request in flight fails; a server that has applied all that the session has
     /// seen sets the watches again.
     pub(crate) fn disconnect(&mut self) {
+        let to = self.rng.usize(self.seen..=self.server.tip());
+        self.go_on_at(to);
+    }
+
+    /// Disconnects the client, whose next server has applied so much.
+    pub(super) fn go_on_at(&mut self, applied: usize) {
         self.fail_all();
-        self.server.applied = self.rng.usize(self.seen..=self.server.tip());
+        self.server.applied = applied;
         if self.watching == TrackerWatches::Persistent {
             if self.server.has_tree_watch {
                 self.wire.push_back(Item::Missed);
@@ -388,11 +388,16 @@ impl World {
 
     /// Expires the session; the next one may come to any server.
     fn expire(&mut self) {
+        let to = self.rng.usize(..=self.server.tip());
+        self.begin_anew_at(to);
+    }
+
+    pub(super) fn begin_anew_at(&mut self, applied: usize) {
         self.fail_all();
         self.registered.clear();
         self.server.has_tree_watch = false;
         self.seen = 0;
-        self.server.applied = self.rng.usize(..=self.server.tip());
+        self.server.applied = applied;
         self.wire.push_back(Item::WatchesLost);
     }
 
@@ -414,7 +419,7 @@ impl World {
     }
 
     /// Checks that the cache, if it is current at a zxid, is the server's tree then, and that its counts are of what it keeps.
-    fn check_tree(&mut self) {
+    pub(super) fn check_tree(&mut self) {
         let counts = self.tracker.counts();
         let kept = u64::try_from(self.tracker.iter().count()).expect("small");
         assert_eq!(counts.created, counts.deleted + kept, "{counts:?}: {:#?}", self.log);
@@ -434,7 +439,7 @@ impl World {
     }
 
     /// Returns what the cache shows of the tree at this zxid.
-    fn expected(&self, zxid: usize) -> BTreeMap<String, (i64, i64)> {
+    pub(super) fn expected(&self, zxid: usize) -> BTreeMap<String, (i64, i64)> {
         let tree: &Tree = &self.server.history[zxid];
         let is_below =
             |path: &str, other: &str| path == other || path.starts_with(&format!("{other}/"));

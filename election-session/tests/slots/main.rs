@@ -9,14 +9,29 @@
     reason = "a model for tests: it fails by panicking"
 )]
 
+#[path = "../search/mod.rs"]
 mod search;
 mod world;
 
 use core::time::Duration;
 
 use election_session::slots::SlotPauses;
-use search::explore;
+use search::{State, explore};
 use world::{Budget, Clock, World};
+
+impl State for World {
+    fn successors(&self) -> Vec<(String, Self)> {
+        self.successors()
+    }
+
+    fn check(&self) -> Result<(), String> {
+        self.check()
+    }
+
+    fn is_at_rest(&self) -> bool {
+        self.is_at_rest()
+    }
+}
 
 const NONE: Budget =
     Budget { joins: 0, deaths: 0, expiries: 0, leaves: 0, drains: 0, nonsense: 0, drops: 0 };

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex};
 
 use election_tokio::Client;
 use election_tokio::election::{
-    CancelReason, Cancelled, Checks, Leadership, Resignation, RunEnd, RunOptions, RunReport,
-    RunWhileWellError, TermEnd, WorkEnd,
+    CancelReason, Cancelled, Checks, EndReason, Leadership, Resignation, RunEnd, RunOptions,
+    RunReport, RunWhileWellError, TermEnd, WorkEnd,
 };
 use fastrand::Rng;
 use tokio::sync::oneshot;
@@ -342,6 +342,20 @@ async fn what_keeps_a_member_from_standing_is_an_error() {
     client.clone().close().await.unwrap();
     let error = run("/election").await.unwrap_err();
     assert!(matches!(error, RunWhileWellError::Ended(_)), "{error}");
+}
+
+/// A member that is unwell when its client is closed would stand by that client never again.
+#[tokio::test(start_paused = true)]
+async fn a_closed_client_ends_the_run_of_an_unwell_member() {
+    for answer in [Answer::Fails, Answer::Hangs] {
+        let server = Server::new();
+        let client = server.client().await;
+        let member = Member::start_by(client.clone(), answer).await;
+        client.close().await.unwrap();
+        let run = timeout(Duration::from_secs(1), member.run).await.expect("it ends").unwrap();
+        let Err(RunWhileWellError::Ended(error)) = run else { panic!("{run:?}") };
+        assert!(matches!(error.reason, EndReason::ClientClosed(_)), "{error}");
+    }
 }
 
 /// Wherever a run is dropped, its candidate goes.

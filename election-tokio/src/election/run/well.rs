@@ -8,6 +8,7 @@ use core::task::Poll;
 use election_core::election::Departure;
 use tokio::sync::watch;
 use tokio::time::timeout;
+use zk_session::SessionEnd;
 
 use super::cancelled::Cancelled;
 use super::checks::Checks;
@@ -15,6 +16,7 @@ use super::options::RunOptions;
 use super::report::{Resignation, RunEnd, RunError, RunReport, Terms};
 use super::wellbeing::{Seen, Wellbeing};
 use super::{Stint, concluded};
+use crate::ConnectionState;
 use crate::election::inner::WithdrawError;
 use crate::election::leadership::Leadership;
 use crate::election::nomination::Nomination;
@@ -80,7 +82,7 @@ impl Election {
     ///
     /// # Errors
     ///
-    /// [`RunWhileWellError`].
+    /// [`RunWhileWellError`]; also once the client is closed while the nominee is unwell.
     pub async fn run_while_well<T, E: Display>(
         &self,
         checks: Checks<impl AsyncFnMut() -> Result<(), E>>,
@@ -104,6 +106,25 @@ impl Election {
         .await
     }
 
+    /// Waits until the nominee is well. Returns the end of the client, if that comes first: by a closed
+    /// client it never stands again.
+    async fn well_or_closed(&self, well: &Wellbeing) -> Result<(), EndReason> {
+        let mut connection = self.client.connection_updates();
+        let is_closed = |state: &ConnectionState| matches!(state, ConnectionState::Closed { .. });
+        let mut closed = pin!(connection.wait_for(is_closed));
+        let mut well = pin!(well.well());
+        poll_fn(|cx| {
+            if well.as_mut().poll(cx).is_ready() {
+                return Poll::Ready(Ok(()));
+            }
+            closed.as_mut().poll(cx).map(|state| match state {
+                Ok(ConnectionState::Closed { end }) => Err(EndReason::ClientClosed(end)),
+                _ => Err(EndReason::ClientClosed(SessionEnd::Abandoned)),
+            })
+        })
+        .await
+    }
+
     async fn run_watched<T>(
         &self,
         well: &Wellbeing,
@@ -115,9 +136,13 @@ impl Election {
         let mut terms = Terms::new();
         let mut departure = Departure::NeverCreated;
         loop {
-            if before(shutdown.as_mut(), well.well()).await.is_none() {
-                let (end, resignation) = (RunEnd::Shutdown, Resignation::Done(departure));
-                return Ok(RunReport { end, terms, resignation });
+            match before(shutdown.as_mut(), self.well_or_closed(well)).await {
+                Some(Ok(())) => {}
+                Some(Err(reason)) => return Err(RunError { reason, terms }.into()),
+                None => {
+                    let (end, resignation) = (RunEnd::Shutdown, Resignation::Done(departure));
+                    return Ok(RunReport { end, terms, resignation });
+                }
             }
             let mut nomination = match self.nominate() {
                 Ok(nomination) => nomination,

@@ -22,6 +22,7 @@ use crate::permits::SEMAPHORE;
 use crate::setting::LONGEST;
 use crate::several::SEVERAL;
 use crate::slots::SLOTS;
+use crate::well::WELL;
 
 /// Longer than anything may take that a client waits for: a connection counts as dead after two
 /// thirds of the session timeout, and a member that is cut off from its ensemble drops its clients
@@ -189,6 +190,11 @@ impl Life {
     /// Does the same with several locks, and with the lock of the job.
     pub(crate) async fn let_go_of_several(&self) {
         self.delete_ephemerals(SEVERAL, |_| true).await;
+    }
+
+    /// Does the same with its candidate among those that are checked, and with its marks.
+    pub(crate) async fn let_go_of_checked(&self) {
+        self.delete_ephemerals(WELL, |_| true).await;
     }
 
     /// Does the same with permits.

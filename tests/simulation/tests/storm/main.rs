@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 #![expect(clippy::indexing_slicing, reason = "a test fails by panicking")]
 
+mod ailing;
 mod calm;
 mod clerk;
 mod epochs;
@@ -29,6 +30,7 @@ mod sharing;
 mod slots;
 mod storm;
 mod story;
+mod well;
 
 use core::num::NonZero;
 use core::ops::Range;
@@ -37,6 +39,7 @@ use std::thread;
 
 use tokio::runtime::Builder;
 
+use crate::ailing::Ailing;
 use crate::laws::Tally;
 use crate::sharing::Sharing;
 use crate::storm::Storm;
@@ -97,10 +100,24 @@ fn no_law_of_slots_is_broken() {
     assert!(count < 10 || total.slots_are_shared_in_a_storm(count), "{total:?}");
 }
 
+/// The same where all processes lead while they are well, give way to better ones, and do nothing else.
+#[test]
+fn no_law_of_checked_leaders_is_broken() {
+    let seeds = seeds_or(0..8);
+    let Passed { total, broken } = pass(&seeds, check_one);
+    if let Some(first) = broken.first() {
+        panic!("{first}; {} seeds broke a law", broken.len());
+    }
+    println!("{seeds:?}: {total:?}");
+    let count = seeds.end - seeds.start;
+    assert!(count < 8 || total.members_fall_ill_in_a_storm(count), "{total:?}");
+}
+
 /// Also the ids of nominees come from the seed: names of znodes, and the order of lists by that.
 #[test]
 fn a_storm_is_the_same_each_time() {
-    for (seed, play) in [(2, pass_one as Play), (10_004, pass_one), (3, share_one)] {
+    for (seed, play) in [(2, pass_one as Play), (10_004, pass_one), (3, share_one), (4, check_one)]
+    {
         let [first, second] = [play(seed), play(seed)].map(|run| format!("{run:?}"));
         assert_eq!(first, second, "seed {seed}");
     }
@@ -148,6 +165,10 @@ fn pass_one(seed: u64) -> Result<Tally, String> {
 
 fn share_one(seed: u64) -> Result<Tally, String> {
     played(seed, "no_law_of_slots", Sharing::pass(seed))
+}
+
+fn check_one(seed: u64) -> Result<Tally, String> {
+    played(seed, "no_law_of_checked_leaders", Ailing::pass(seed))
 }
 
 fn played(

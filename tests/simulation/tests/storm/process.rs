@@ -48,6 +48,7 @@ pub(crate) struct Process {
     pub(crate) rng_of_operating: fastrand::Rng,
     pub(crate) rng_of_ids: fastrand::Rng,
     pub(crate) rng_of_slots: fastrand::Rng,
+    pub(crate) rng_of_health: fastrand::Rng,
     pub(crate) way: Way,
 }
 
@@ -135,6 +136,9 @@ impl Process {
 
     /// Begins what the process does beside its elections.
     fn begin_work(&mut self, alive: &Life, queues: &Queues, born: Born, tasks: &mut JoinSet<()>) {
+        if self.cast == Cast::Checked {
+            return self.begin_to_lead_while_well(alive, born, tasks);
+        }
         let (member, rng) = (alive.clone(), self.rng_of_slots.fork());
         let terms = self.setting.slots[self.number].clone();
         tasks.spawn(async move {
@@ -181,6 +185,17 @@ impl Process {
         });
         let rngs = [self.rng_of_recipes.fork(), self.rng_of_recipes.fork()];
         tasks.spawn(alive.clone().use_all_recipes(queues.clone(), rngs, born));
+    }
+
+    fn begin_to_lead_while_well(&mut self, alive: &Life, born: Born, tasks: &mut JoinSet<()>) {
+        let (member, rng) = (alive.clone(), self.rng_of_health.fork());
+        let terms = self.setting.checked[self.number].clone();
+        tasks.spawn(async move {
+            if born == Born::Heir {
+                member.let_go_of_checked().await;
+            }
+            member.lead_while_well(terms, rng).await;
+        });
     }
 
     /// Ends a life, and returns the ticket with which a successor goes on, if there is one.

@@ -30,6 +30,8 @@ pub(crate) enum Cast {
     All,
     /// Slots, and nothing else.
     Slots,
+    /// One election, led while its leader is well, and nothing else.
+    Checked,
 }
 
 pub(crate) struct Scene {
@@ -42,6 +44,7 @@ pub(crate) struct Scene {
     /// Of its own, so that the names of znodes change nothing that is drawn.
     rng_of_ids: fastrand::Rng,
     pub(crate) rng_of_slots: fastrand::Rng,
+    pub(crate) rng_of_health: fastrand::Rng,
     pub(crate) servers: Servers,
     pub(crate) ways: Vec<Way>,
     pub(crate) orders: Vec<mpsc::Sender<Order>>,
@@ -57,8 +60,9 @@ impl Scene {
     pub(crate) fn begin(seed: u64, cast: Cast) -> Self {
         let mut rng = fastrand::Rng::with_seed(seed);
         let mut rng_of_slots = fastrand::Rng::with_seed(seed ^ 0x5107_5107);
-        let mut setting = Setting::draw(&mut rng, &mut rng_of_slots);
-        if cast == Cast::Slots {
+        let mut rng_of_health = fastrand::Rng::with_seed(seed ^ 0x4ea1_7411);
+        let mut setting = Setting::draw(&mut rng, &mut rng_of_slots, &mut rng_of_health);
+        if cast != Cast::All {
             setting.elections = 0;
         }
         let laws = Laws::new();
@@ -72,6 +76,7 @@ impl Scene {
             rng_of_operating: fastrand::Rng::with_seed(seed ^ 0x09e7_a7e5),
             rng_of_ids: fastrand::Rng::with_seed(seed ^ 0x1d5e_ed1d),
             rng_of_slots,
+            rng_of_health,
             servers,
             ways: Vec::new(),
             orders: Vec::new(),
@@ -108,6 +113,7 @@ impl Scene {
             rng_of_operating: self.rng_of_operating.fork(),
             rng_of_ids: self.rng_of_ids.fork(),
             rng_of_slots: self.rng_of_slots.fork(),
+            rng_of_health: self.rng_of_health.fork(),
             way: way.clone(),
         };
         self.processes.spawn(process.run(orders));
@@ -132,6 +138,7 @@ impl Scene {
             self.laws.permits_are_enough();
             self.laws.slots_are_held_in_turn();
             self.laws.several_exclude_each_other();
+            self.laws.one_well_leader_at_most();
             let leader = self.servers.leader();
             if leader.is_some() && leader != reign {
                 self.laws.count(|tally| tally.successions += 1);

@@ -6,6 +6,7 @@ use zk_embedded::ExpiryPace;
 use zk_simulation::ensemble::TouchLoss;
 
 use crate::slots::Terms;
+use crate::well;
 
 /// The timeout that sessions ask for, unless they ask for different ones.
 const USUAL: Duration = Duration::from_secs(2);
@@ -28,6 +29,7 @@ pub(crate) struct Setting {
     pub(crate) touch_loss: TouchLoss,
     /// Of each process.
     pub(crate) slots: Vec<Terms>,
+    pub(crate) checked: Vec<well::Terms>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,8 +41,12 @@ pub(crate) enum Timeouts {
 }
 
 impl Setting {
-    /// Draws one; that of slots from numbers of its own.
-    pub(crate) fn draw(rng: &mut fastrand::Rng, rng_of_slots: &mut fastrand::Rng) -> Self {
+    /// Draws one; those of slots and of health from numbers of their own.
+    pub(crate) fn draw(
+        rng: &mut fastrand::Rng,
+        rng_of_slots: &mut fastrand::Rng,
+        rng_of_health: &mut fastrand::Rng,
+    ) -> Self {
         let servers = if rng.u8(..4) == 0 { 1 } else { 3 };
         let pace = |rng: &mut fastrand::Rng| Duration::from_millis(rng.u64(..150));
         let expiry_pace = match rng.u8(..4) {
@@ -65,6 +71,7 @@ impl Setting {
             expiry_pace,
             touch_loss,
             slots: Terms::draw(rng_of_slots),
+            checked: well::Terms::draw(rng_of_health),
         }
     }
 

@@ -192,8 +192,13 @@ impl Scene {
 
     /// Returns what stands below the path of slots, each node with its owner and the transaction that changed it last.
     fn tree_of_slots(&self) -> Vec<String> {
+        self.tree_below(SLOTS)
+    }
+
+    /// Does so below any path.
+    pub(crate) fn tree_below(&self, root: &str) -> Vec<String> {
         let shown = self.servers.show(|data| {
-            let below = data.znodes().filter(|(path, _)| path.starts_with(SLOTS));
+            let below = data.znodes().filter(|(path, _)| path.starts_with(root));
             let told = below.map(|(path, znode)| {
                 let stat = znode.stat();
                 let text = String::from_utf8_lossy(znode.data().unwrap_or_default());

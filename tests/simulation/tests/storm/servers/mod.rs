@@ -277,8 +277,9 @@ impl Core {
         self.laws.operated_shows(host.database());
         self.laws.slots_show(host.database());
         self.laws.job_shows(host.database());
+        self.laws.well_shows(host.database());
         let of_locks = Lock::ALL.into_iter().map(Lock::ledger);
-        for election in (0..self.elections).chain(of_locks).chain(ledgers_of_slots()) {
+        for election in (0..self.elections.max(1)).chain(of_locks).chain(ledgers_of_slots()) {
             if let Some(ledger) = host.database().znode(&ledger(election)) {
                 let data = ledger.data().unwrap_or_default();
                 self.laws.ledger_shows((place, election), data);

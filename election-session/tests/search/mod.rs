@@ -1,9 +1,20 @@
 //! The search: every state that a world can come to.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasher as _, RandomState};
+use std::fmt::Debug;
+use std::hash::{BuildHasher as _, Hash, RandomState};
 
-use super::world::World;
+/// A state of a world. States that are equal by their hash go on alike.
+pub(crate) trait State: Hash + Debug + Sized {
+    /// Returns each state that may follow, with what happens.
+    fn successors(&self) -> Vec<(String, Self)>;
+
+    /// Returns the law that is broken, if one is.
+    fn check(&self) -> Result<(), String>;
+
+    /// Whether nothing goes on by itself any more.
+    fn is_at_rest(&self) -> bool;
+}
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Colour {
@@ -13,11 +24,11 @@ enum Colour {
 }
 
 /// Goes through all states, and fails if a law is broken in one, or if one is come to again from
-/// itself: then planning need not come to rest.
-pub(crate) fn explore(start: &World, at_least: usize) {
+/// itself: then it need not come to rest.
+pub(crate) fn explore<S: State>(start: &S, at_least: usize) {
     // A 128-bit hash stands for a state.
     let (one, other) = (RandomState::new(), RandomState::new());
-    let key = |world: &World| (one.hash_one(world), other.hash_one(world));
+    let key = |world: &S| (one.hash_one(world), other.hash_one(world));
     let mut colours = HashMap::new();
     let mut rests = 0;
     colours.insert(key(start), Colour::OnTheWay);
