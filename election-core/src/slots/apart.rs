@@ -14,8 +14,9 @@ use super::Share;
 /// - *Evenness goes first*: each member has as many slots after this as before. With equal weights that contradicts
 ///   nothing, and each group is apart. With other weights a member whose part is too great holds two of a group: as
 ///   long as no exchange of two slots helps.
-/// - *Sticky*: of the exchanges that help it takes one that moves the fewest slots. Where a member comes or goes, and
-///   the groups were apart before, that adds at most one slot to each that moves anyway.
+/// - *Sticky*: of the exchanges that help it takes one that moves the fewest slots. Where a member of
+///   equal weight comes or goes, and there are members enough for each group before and after, that adds at most one
+///   slot to each that moves anyway.
 /// - *At rest*: applied to its own result, after a `rebalance`, it changes nothing.
 pub fn keep_apart(
     before: &[Option<usize>],
