@@ -353,7 +353,8 @@ mod tests {
         for text in
             [EndReason::Failed(rejected).to_string(), LostReason::Failed(rejected).to_string()]
         {
-            assert!(text.ends_with("-102: NoAuth"), "{text}");
+            assert!(text.contains("of the nomination: NoAuth; "), "{text}");
+            assert!(text.contains("needs CREATE on the election node"), "{text}");
         }
         let other = NominationError::NoElectionNode;
         assert_eq!(EndReason::Failed(other).to_string(), other.to_string());
