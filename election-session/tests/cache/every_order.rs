@@ -275,5 +275,4 @@ fn a_larger_tree_is_written_with_each_fault() {
     explore_all(LINE, Asking::AtOnce, Budget { writes: 2, losses: 1, ..NONE });
     explore_all(LINE, Asking::AtOnce, Budget { writes: 2, expiries: 1, ..NONE });
     explore_all(LINE, Asking::AtOnce, Budget { writes: 3, gaps: 1, ..NONE });
-    explore_all(PAIR, Asking::AtOnce, Budget { writes: 2, losses: 1, expiries: 1, ..NONE });
 }
