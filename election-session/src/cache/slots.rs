@@ -31,6 +31,8 @@ pub(super) struct Slots {
     lists_due: BTreeSet<Arc<str>>,
     /// How many are not clean.
     unclean: usize,
+    /// The last transaction by which a child came or went, of which more events may be to come.
+    last_change: Option<Zxid>,
 }
 
 impl Slots {
@@ -43,6 +45,7 @@ impl Slots {
             reads_due: BTreeSet::new(),
             lists_due: BTreeSet::new(),
             unclean: 0,
+            last_change: None,
         };
         slots.insert(root);
         slots
@@ -269,8 +272,10 @@ impl Slots {
         }
     }
 
-    /// Notes that a child came or went, so that the list of its parent is not read again for that after a gap.
+    /// Notes that a child came or went, so that the list of its parent is not read again for that after a gap; unless the
+    /// gap is the next thing: the transaction may have had more children, of which no event came.
     pub(super) fn child_changed(&mut self, path: &str, zxid: Option<Zxid>) {
+        self.last_change = zxid.max(self.last_change);
         if let (Some(zxid), Some(parent)) = (zxid, self.by_path.get_mut(parent_of(path)))
             && let Names::Known { pzxid } = &mut parent.names
         {
@@ -294,17 +299,19 @@ impl Slots {
 
     /// Notes that anything may have changed.
     pub(super) fn all_due(&mut self) {
+        let last_change = self.last_change;
         self.change_all(|slot| {
             slot.fresh = slot.fresh.after(After::Unknown);
-            slot.names = slot.names.doubted();
+            slot.names = slot.names.doubted(last_change);
         });
     }
 
     /// Notes that anything may have changed, and that no request in flight counts.
     pub(super) fn all_void(&mut self) {
+        let last_change = self.last_change;
         self.change_all(|slot| {
             slot.fresh = Fresh::Due;
-            slot.names = slot.names.doubted();
+            slot.names = slot.names.doubted(last_change);
         });
     }
 

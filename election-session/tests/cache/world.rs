@@ -11,7 +11,7 @@ use zk_jute::Zxid;
 use zk_jute::records::EventType;
 
 use super::reader::{Heard, Reader, identity};
-use super::server::{Event, ROOT, Server, Table, Tree, Watch, parent};
+use super::server::{Event, ROOT, Server, Table, Tree, Watch, index, parent};
 
 /// Events beside those of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,10 +74,10 @@ pub(crate) struct World {
 impl World {
     pub(crate) fn new(seed: u64, watching: TrackerWatches) -> Self {
         let mut rng = fastrand::Rng::with_seed(seed);
-        let depth = [usize::MAX, usize::MAX, 1, 2][rng.usize(..4)];
-        let left_out = ["", "", "/r/a/x"][rng.usize(..3)];
+        let depth = [usize::MAX, usize::MAX, 1, 2][index(&mut rng, 0..4)];
+        let left_out = ["", "", "/r/a/x"][index(&mut rng, 0..3)];
         let mut server = Server::new();
-        server.hidden = [None, None, Some("/r/b"), Some("/r/a")][rng.usize(..4)];
+        server.hidden = [None, None, Some("/r/b"), Some("/r/a")][index(&mut rng, 0..4)];
         let (names_events, knows_multi_read) = (rng.bool(), rng.u8(..4) > 0);
         Self::of(rng, watching, Scope { depth, left_out }, server, (names_events, knows_multi_read))
     }
@@ -152,7 +152,7 @@ impl World {
         let reader = Reader::open(&mut self.tracker);
         self.readers.push(reader);
         if self.readers.len() > 2 {
-            let gone = self.readers.remove(self.rng.usize(1..3));
+            let gone = self.readers.remove(index(&mut self.rng, 1..3));
             self.tracker.close_reader(gone.key());
         }
     }
@@ -263,7 +263,7 @@ impl World {
     /// Delivers some of the bytes on the wire at once. The client may bring in events before replies that came
     /// first, and a queue of events that is full becomes a gap.
     fn deliver(&mut self) {
-        let count = self.rng.usize(..=self.wire.len());
+        let count = index(&mut self.rng, 0..self.wire.len() + 1);
         let mut batch: Vec<Item> = self.wire.drain(..count).collect();
         if self.rng.bool() {
             batch.sort_by_key(|item| matches!(item, Item::Reply(..)));
@@ -353,7 +353,7 @@ impl World {
     /// seen sets the watches again.
     pub(crate) fn disconnect(&mut self) {
         self.fail_all();
-        self.server.applied = self.rng.usize(self.seen..=self.server.tip());
+        self.server.applied = index(&mut self.rng, self.seen..self.server.tip() + 1);
         if self.watching == TrackerWatches::Persistent {
             if self.server.has_tree_watch {
                 self.wire.push_back(Item::Missed);
@@ -392,14 +392,14 @@ impl World {
         self.registered.clear();
         self.server.has_tree_watch = false;
         self.seen = 0;
-        self.server.applied = self.rng.usize(..=self.server.tip());
+        self.server.applied = index(&mut self.rng, 0..self.server.tip() + 1);
         self.wire.push_back(Item::WatchesLost);
     }
 
     /// Lets each reader hear some changes.
     fn read(&mut self) {
         for mut reader in core::mem::take(&mut self.readers) {
-            for _ in 0..self.rng.usize(..6) {
+            for _ in 0..index(&mut self.rng, 0..6) {
                 match reader.hear(&mut self.tracker) {
                     Some(Heard::Moment(zxid)) => {
                         let tree = self.expected(usize::try_from(zxid).expect("small"));
