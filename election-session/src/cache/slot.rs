@@ -158,9 +158,13 @@ impl Names {
         }
     }
 
-    /// The state after a gap: the next read tells.
-    pub(super) const fn doubted(self) -> Self {
+    /// The state after a gap: the next read tells. Names that are known by the last change alone may lack others of
+    /// its transaction, and `pzxid` does not tell that.
+    pub(super) fn doubted(self, last_change: Option<Zxid>) -> Self {
         match self {
+            Self::Known { pzxid } | Self::Doubtful { pzxid } if Some(pzxid) == last_change => {
+                Self::Unlisted
+            }
             Self::Known { pzxid } | Self::Doubtful { pzxid } => Self::Doubtful { pzxid },
             Self::Unlisted | Self::Due | Self::Asked(_) | Self::Outdated(_) => Self::Unlisted,
         }

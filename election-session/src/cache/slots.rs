@@ -33,6 +33,8 @@ pub(super) struct Slots {
     /// How many are not clean.
     unclean: usize,
     counts: CacheCounts,
+    /// The last transaction by which a child came or went, of which more events may be to come.
+    last_change: Option<Zxid>,
 }
 
 impl Slots {
@@ -46,6 +48,7 @@ impl Slots {
             lists_due: BTreeSet::new(),
             unclean: 0,
             counts: CacheCounts::default(),
+            last_change: None,
         };
         slots.insert(root);
         slots
@@ -277,8 +280,10 @@ impl Slots {
         }
     }
 
-    /// Notes that a child came or went, so that the list of its parent is not read again for that after a gap.
+    /// Notes that a child came or went, so that the list of its parent is not read again for that after a gap; unless the
+    /// gap is the next thing: the transaction may have had more children, of which no event came.
     pub(super) fn child_changed(&mut self, path: &str, zxid: Option<Zxid>) {
+        self.last_change = zxid.max(self.last_change);
         if let (Some(zxid), Some(parent)) = (zxid, self.by_path.get_mut(parent_of(path)))
             && let Names::Known { pzxid } = &mut parent.names
         {
@@ -302,17 +307,19 @@ impl Slots {
 
     /// Notes that anything may have changed.
     pub(super) fn all_due(&mut self) {
+        let last_change = self.last_change;
         self.change_all(|slot| {
             slot.fresh = slot.fresh.after(After::Unknown);
-            slot.names = slot.names.doubted();
+            slot.names = slot.names.doubted(last_change);
         });
     }
 
     /// Notes that anything may have changed, and that no request in flight counts.
     pub(super) fn all_void(&mut self) {
+        let last_change = self.last_change;
         self.change_all(|slot| {
             slot.fresh = Fresh::Due;
-            slot.names = slot.names.doubted();
+            slot.names = slot.names.doubted(last_change);
         });
     }
 

@@ -1,9 +1,16 @@
 //! A server with all its states, and the watches of one client.
 
+use core::ops::Range;
 use std::collections::{BTreeMap, BTreeSet};
 
 use zk_jute::records::{EventType, Stat};
 use zk_jute::{SessionId, Version, Zxid};
+
+/// Draws an index. By numbers of 32 bits, so that a seed is one run on all processors.
+pub(crate) fn index(rng: &mut fastrand::Rng, range: Range<usize>) -> usize {
+    let [start, end] = [range.start, range.end].map(|bound| u32::try_from(bound).expect("small"));
+    usize::try_from(rng.u32(start..end)).expect("it was one")
+}
 
 pub(crate) const ROOT: &str = "/r";
 /// Some names stand between a znode and its children in the order of paths.
@@ -73,8 +80,8 @@ impl Server {
     pub(crate) fn commit(&mut self, rng: &mut fastrand::Rng) {
         let mut tree = self.history[self.tip()].clone();
         let mut writes = Vec::new();
-        for _ in 0..rng.usize(1..4) {
-            let path = PATHS[rng.usize(..PATHS.len())].to_owned();
+        for _ in 0..index(rng, 1..4) {
+            let path = PATHS[index(rng, 0..PATHS.len())].to_owned();
             let write = match tree.contains_key(&path) {
                 true if rng.bool() || has_children(&tree, &path) => Write::Set(path),
                 true => Write::Delete(path),

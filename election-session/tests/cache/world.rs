@@ -12,7 +12,7 @@ use zk_jute::records::EventType;
 
 use super::messages::{Abilities, Answer, Item};
 use super::reader::{Heard, Reader, identity};
-use super::server::{ROOT, Server, Table, Tree, Watch, parent};
+use super::server::{ROOT, Server, Table, Tree, Watch, index, parent};
 
 /// Events beside those of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,10 +58,10 @@ pub(crate) struct World {
 impl World {
     pub(crate) fn new(seed: u64, watching: TrackerWatches) -> Self {
         let mut rng = fastrand::Rng::with_seed(seed);
-        let depth = [usize::MAX, usize::MAX, 1, 2][rng.usize(..4)];
-        let left_out = ["", "", "/r/a/x"][rng.usize(..3)];
+        let depth = [usize::MAX, usize::MAX, 1, 2][index(&mut rng, 0..4)];
+        let left_out = ["", "", "/r/a/x"][index(&mut rng, 0..3)];
         let mut server = Server::new();
-        server.hidden = [None, None, Some("/r/b"), Some("/r/a")][rng.usize(..4)];
+        server.hidden = [None, None, Some("/r/b"), Some("/r/a")][index(&mut rng, 0..4)];
         let (named_events, multi_read) = (rng.bool(), rng.u8(..4) > 0);
         let is_able = Abilities { tree_watches: true, named_events, multi_read };
         Self::of(rng, watching, Scope { depth, left_out }, server, is_able)
@@ -142,7 +142,7 @@ impl World {
         let reader = Reader::open(&mut self.tracker);
         self.readers.push(reader);
         if self.readers.len() > 2 {
-            let gone = self.readers.remove(self.rng.usize(1..3));
+            let gone = self.readers.remove(index(&mut self.rng, 1..3));
             self.tracker.close_reader(gone.key());
         }
     }
@@ -254,7 +254,7 @@ impl World {
     /// Delivers some of the bytes on the wire at once. The client may bring in events before replies that came
     /// first, and a queue of events that is full becomes a gap.
     fn deliver(&mut self) {
-        let count = self.rng.usize(..=self.wire.len());
+        let count = index(&mut self.rng, 0..self.wire.len() + 1);
         let mut batch: Vec<Item> = self.wire.drain(..count).collect();
         if self.rng.bool() {
             batch.sort_by_key(|item| matches!(item, Item::Reply(..)));
@@ -346,7 +346,7 @@ impl World {
     /// Disconnects the client: every request in flight fails; a server that has applied all that the session has
     /// seen sets the watches again.
     pub(crate) fn disconnect(&mut self) {
-        let to = self.rng.usize(self.seen..=self.server.tip());
+        let to = index(&mut self.rng, self.seen..self.server.tip() + 1);
         self.go_on_at(to);
     }
 
@@ -388,7 +388,7 @@ impl World {
 
     /// Expires the session; the next one may come to any server.
     fn expire(&mut self) {
-        let to = self.rng.usize(..=self.server.tip());
+        let to = index(&mut self.rng, 0..self.server.tip() + 1);
         self.begin_anew_at(to);
     }
 
@@ -404,7 +404,7 @@ impl World {
     /// Lets each reader hear some changes.
     fn read(&mut self) {
         for mut reader in core::mem::take(&mut self.readers) {
-            for _ in 0..self.rng.usize(..6) {
+            for _ in 0..index(&mut self.rng, 0..6) {
                 match reader.hear(&mut self.tracker) {
                     Some(Heard::Moment(zxid)) => {
                         let tree = self.expected(usize::try_from(zxid).expect("small"));
