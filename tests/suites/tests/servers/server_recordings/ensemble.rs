@@ -1,12 +1,15 @@
 //! The recordings that need an ensemble: of Apache's alone. `simulated_ensemble` asserts the same of the simulated
 //! one.
 
+use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
 use zk_test_kit::failure::{TestFailure, TestResult};
 use zk_test_kit::opcode::Opcode;
-use zk_test_kit::raw::{CreateMode, RawClient};
+use zk_test_kit::raw::{CreateMode, RawClient, RawError};
 use zk_test_kit::wait::eventually;
 use zk_test_kit::zookeeper::{Ensemble, Member, Options, ServerVersion};
 
@@ -113,29 +116,31 @@ fn a_new_leader_forgets_what_was_granted_after_the_creation() -> TestResult {
 fn a_follower_serves_a_session_that_the_leader_has_found_closing() -> TestResult {
     const SHORT: Duration = Duration::from_secs(5);
     /// Each takes a round of the quorum of its own; the requests below take five.
-    const QUEUE: u32 = 8000;
-    // By default the leader reads a thousand requests at most before it answers: what is behind those would not hold up the
-    // end of the session. A follower closes a connection that said nothing for the session's timeout, in steps of this
-    // setting (by default ten seconds): one that was paused would close it as it resumes, or read its requests first.
+    const QUEUE: u32 = 1000;
+    // By default the leader reads a thousand requests at most before it answers, the throttler sleeps for 100 ms where it
+    // misses that a request was done, and a follower closes a connection that said nothing for the session's timeout, in
+    // steps of ten seconds: one that was paused would close it as it resumes, or read its requests first.
     let options = Options::new()
         .system_property("zookeeper.globalOutstandingLimit", "100000")
         .system_property("zookeeper.request_throttle_max_requests", "1")
+        .system_property("zookeeper.request_throttle_stall_time", "1")
         .system_property("zookeeper.nio.sessionlessCnxnTimeout", "1000000000");
     let (ensemble, leader, followers) = start(options)?;
     let leader = ensemble.member(leader);
     if leader.release()? < ServerVersion::new(3, 6, 0) {
         return Ok(());
     }
-    let Some(follower) = followers.first().map(|follower| ensemble.member(*follower)) else {
-        panic!("no follower");
+    let [follower, other] = &*followers else {
+        panic!("{followers:?}");
     };
+    let (follower, other) = (ensemble.member(*follower), ensemble.member(*other));
     let mut own = RawClient::connect(leader.addr(), SESSION)?;
     let mut client = RawClient::connect(follower.addr(), SHORT)?;
+    let bystander = RawClient::connect(follower.addr(), SESSION)?;
     client.create("/e", CreateMode::Ephemeral)?;
     own.create("/a", CreateMode::Persistent)?;
-    for follower in &followers {
-        ensemble.member(*follower).pause()?;
-    }
+    follower.pause()?;
+    other.pause()?;
     for _ in 0..QUEUE {
         own.send_request(Opcode::SET_DATA, &set_data("/a"))?;
     }
@@ -147,9 +152,9 @@ fn a_follower_serves_a_session_that_the_leader_has_found_closing() -> TestResult
     client.send_request(Opcode::CREATE, &create("/b", OPEN))?;
     client.send_request(Opcode::SYNC, &path("/"))?;
     client.send_request(Opcode::EXISTS, &read("/e", 0))?;
-    for follower in &followers {
-        ensemble.member(*follower).resume()?;
-    }
+    // No round is without this follower, which has the requests of the session to read.
+    follower.resume()?;
+    let awake = Writes::begin(bystander);
     let multi = client.next_reply()?;
     assert_eq!((multi.code, &*multi.body), (0, &EXPIRED_IN_MULTI[..]));
     let created = client.next_reply()?;
@@ -160,8 +165,41 @@ fn a_follower_serves_a_session_that_the_leader_has_found_closing() -> TestResult
     assert!(synced.zxid >= created.zxid);
     assert_eq!(client.next_reply()?.code, 0, "the znode of the session is there");
     client.ping()?;
+    for _ in 0..QUEUE {
+        assert_eq!(own.next_reply()?.code, 0);
+    }
     assert_eq!(client.rest()?, b"", "the connection is closed when the end is committed");
+    awake.end()?;
+    other.resume()?;
     Ok(())
+}
+
+/// Writes in a thread of its own. A commit processor of 3.8.0 may oversleep a request until the next one comes: where the
+/// throttler lets none come, these do, by a follower past it.
+struct Writes {
+    is_over: Arc<AtomicBool>,
+    thread: JoinHandle<Result<(), RawError>>,
+}
+
+impl Writes {
+    fn begin(mut client: RawClient) -> Self {
+        let is_over = Arc::new(AtomicBool::new(false));
+        let thread = thread::spawn({
+            let is_over = Arc::clone(&is_over);
+            move || {
+                while !is_over.load(Ordering::Relaxed) {
+                    client.request(Opcode::SET_DATA, &set_data("/a"))?;
+                }
+                Ok(())
+            }
+        });
+        Self { is_over, thread }
+    }
+
+    fn end(self) -> TestResult {
+        self.is_over.store(true, Ordering::Relaxed);
+        Ok(self.thread.join().expect("it does not panic")?)
+    }
 }
 
 /// Whether the session is in one of the tracker's buckets.
