@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use std::time::SystemTime;
 
 use serde::Serialize;
+use tokio::time::Instant;
 
 use crate::args::EventsTo;
 use crate::console;
@@ -83,6 +84,12 @@ impl Subject {
             Self::Slots(_) => "ZKELECT_SLOTS",
         }
     }
+}
+
+/// Returns the time until a moment in milliseconds: 0 if it has passed.
+pub(crate) fn ms_until(moment: Instant) -> u64 {
+    let left = moment.saturating_duration_since(Instant::now());
+    u64::try_from(left.as_millis()).unwrap_or(u64::MAX)
 }
 
 #[derive(Serialize)]

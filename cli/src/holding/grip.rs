@@ -13,7 +13,7 @@ use tokio::time::{Instant, timeout};
 
 use super::event::{By, HoldingEvent};
 use crate::contender::Departure;
-use crate::event::Recorder;
+use crate::event::{Recorder, ms_until};
 use crate::exit::{CommandExit, Exit};
 use crate::failure::Failure;
 use crate::future::now;
@@ -320,8 +320,5 @@ fn by(guard: &impl Guard) -> By {
 }
 
 fn valid_for_ms(guard: &impl Guard) -> u64 {
-    let until = guard.valid_until();
-    let left =
-        until.map_or(Duration::ZERO, |until| until.saturating_duration_since(Instant::now()));
-    u64::try_from(left.as_millis()).unwrap_or(u64::MAX)
+    guard.valid_until().map_or(0, ms_until)
 }

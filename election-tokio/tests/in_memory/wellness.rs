@@ -156,9 +156,12 @@ async fn a_leader_that_is_unwell_ends_its_work_and_withdraws_until_it_is_well() 
         assert_eq!(candidates(&server), 1, "one that is unwell does not stand");
         let is_well = Instant::now();
         leader.answers(Answer::Passes);
-        while candidates(&server) == 1 {
-            sleep(Duration::from_millis(100)).await;
-        }
+        let stands = async {
+            while candidates(&server) == 1 {
+                sleep(Duration::from_millis(100)).await;
+            }
+        };
+        timeout(Duration::from_secs(60), stands).await.expect("it stands again");
         assert!(is_well.elapsed() > EVERY, "one check is not enough");
         assert!(is_well.elapsed() <= 2 * EVERY, "two are");
         wait(60).await;

@@ -1,13 +1,12 @@
 //! What `run` records of its nomination.
 
-use core::time::Duration;
-
 use election_tokio::election::{Blocker, CandidateName, Leadership};
 use election_tokio::lease::LeaseOutlook;
 use tokio::time::Instant;
 
 use super::{LeadEvent, Nominee, Place, by};
 use crate::console;
+use crate::event::ms_until;
 use crate::run::event::ElectionEvent;
 use crate::run::lead::{Lead, LeadNews};
 use crate::run::words::in_words;
@@ -40,10 +39,7 @@ impl Nominee {
 
     pub(super) fn record_lead(&mut self, leadership: &Leadership, event: LeadEvent) {
         let by = by(leadership);
-        let valid_for = leadership
-            .valid_until()
-            .map_or(Duration::ZERO, |until| until.saturating_duration_since(Instant::now()));
-        let valid_for_ms = u64::try_from(valid_for.as_millis()).unwrap_or(u64::MAX);
+        let valid_for_ms = leadership.valid_until().map_or(0, ms_until);
         self.recorder.record(&match event {
             LeadEvent::Elected => ElectionEvent::Elected { by, valid_for_ms },
             LeadEvent::Suspended => ElectionEvent::Suspended { by, valid_for_ms },
@@ -108,10 +104,9 @@ impl Nominee {
             return;
         }
         if let Some(until) = until {
-            let remaining = until.saturating_duration_since(Instant::now());
             self.recorder.record(&ElectionEvent::AwaitingLockDelay {
                 candidate: candidate.as_ref().map_or_else(String::new, ToString::to_string),
-                remaining_ms: u64::try_from(remaining.as_millis()).unwrap_or(u64::MAX),
+                remaining_ms: ms_until(until),
             });
         }
         self.place = Place::AwaitingLockDelay { candidate, until };

@@ -4,7 +4,6 @@ use core::time::Duration;
 
 use election_tokio::slots::SlotGuard;
 use serde::Serialize;
-use tokio::time::Instant;
 
 use crate::event::Event;
 
@@ -63,13 +62,6 @@ impl By {
         let (slot, znode) = (guard.slot().to_string(), guard.znode().to_string());
         Self { slot, znode, token: guard.token().get() }
     }
-}
-
-/// Returns the time until this moment in milliseconds: 0 if there is none, or it has passed.
-pub(super) fn ms_until(until: Option<Instant>) -> u64 {
-    let left =
-        until.map_or(Duration::ZERO, |until| until.saturating_duration_since(Instant::now()));
-    u64::try_from(left.as_millis()).unwrap_or(u64::MAX)
 }
 
 impl Event for SlotRunEvent {

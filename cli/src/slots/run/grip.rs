@@ -6,8 +6,8 @@ use election_tokio::slots::SlotGuard;
 use election_tokio::{Client, ConnectionState, Updates};
 use tokio::sync::watch;
 
-use super::event::{By, SlotRunEvent, ms_until};
-use crate::event::Recorder;
+use super::event::{By, SlotRunEvent};
+use crate::event::{Recorder, ms_until};
 use crate::future::now;
 use crate::supervision::{Held, Hold};
 
@@ -29,7 +29,7 @@ impl<'r> Grip<'r> {
         client: &Client,
         recorder: &'r Recorder,
     ) -> Self {
-        let valid_for_ms = ms_until(guard.valid_until());
+        let valid_for_ms = guard.valid_until().map_or(0, ms_until);
         recorder.record(&SlotRunEvent::Acquired { by: By::of(&guard), valid_for_ms });
         Self { guard, is_over, connection: client.connection_updates(), seen: None, recorder }
     }
@@ -48,7 +48,7 @@ impl<'r> Grip<'r> {
     /// Records a state that is another than at the last look.
     fn record(&self, hold: Hold, lost: Option<String>) {
         let by = By::of(&self.guard);
-        let valid_for_ms = ms_until(self.guard.valid_until());
+        let valid_for_ms = self.guard.valid_until().map_or(0, ms_until);
         let event = match (self.seen, hold) {
             (Some(Hold::Nothing), _)
             | (Some(Hold::Requested { .. }), Hold::Requested { .. })
@@ -56,7 +56,7 @@ impl<'r> Grip<'r> {
             | (None | Some(Hold::Valid { .. }), Hold::Valid { .. }) => return,
             (_, Hold::Nothing) => SlotRunEvent::Lost { by, reason: lost.unwrap_or_default() },
             (_, Hold::Requested { .. }) => {
-                let remaining_ms = self.guard.give_up_by().map(|until| ms_until(Some(until)));
+                let remaining_ms = self.guard.give_up_by().map(ms_until);
                 SlotRunEvent::GiveUpRequested { by, remaining_ms }
             }
             (_, Hold::InDoubt { .. }) => SlotRunEvent::Suspended { by, valid_for_ms },
