@@ -160,7 +160,7 @@ const DECIDED: [&str; 6] = [
     "decided: Commit",
     "b commits",
     "a refuses: Abort",
-    "b is late: there is no transaction at",
+    "b is late: two-phase commit /examples/two-phase-commit/transfer, join: there is no transaction",
 ];
 
 async fn sites_commit_together(server: ServerKind) -> TestResult {
