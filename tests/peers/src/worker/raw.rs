@@ -124,7 +124,7 @@ impl Worker {
         let mut names = wire::names(&connection.call(&wire::list(node))?, 20);
         names.sort_unstable_by_key(|name| name.rsplit('-').next().map(str::to_owned));
         let watches: Vec<_> =
-            names.iter().skip(1).map(|name| wire::watch(&format!("{node}/{name}"))).collect();
+            names.iter().map(|name| wire::watch(&format!("{node}/{name}"))).collect();
         self.watching.as_mut().unwrap_or(connection).call_all(&watches)?;
         self.queue = Queue { node: node.to_owned(), names: names.into() };
         Ok(Vec::new())
@@ -135,10 +135,7 @@ impl Worker {
         let watching = self.watching.as_mut().ok_or("no candidates")?;
         let node = &self.queue.node;
         let leader = self.queue.names.pop_front().ok_or("no candidates")?;
-        let path = format!("{node}/{leader}");
-        // The first leader is watched by none.
-        watching.call(&wire::watch(&path))?;
-        let (delete, list) = (wire::delete(&path), wire::list(node));
+        let (delete, list) = (wire::delete(&format!("{node}/{leader}")), wire::list(node));
         let start = Instant::now();
         deleting.send(&delete)?;
         watching.event()?;
@@ -153,8 +150,10 @@ impl Worker {
         let time = start.elapsed();
         deleting.answer()?;
         let created = wire::names(&deleting.call(&wire::create_candidate(node))?, 16);
-        let name = created.first().and_then(|path| path.rsplit('/').next());
-        self.queue.names.push_back(name.ok_or("no name")?.to_owned());
+        let name = created.first().and_then(|path| path.rsplit('/').next()).ok_or("no name")?;
+        // Now, not before its turn: a request just before the deletion would wake the server's threads for it alone.
+        watching.call(&wire::watch(&format!("{node}/{name}")))?;
+        self.queue.names.push_back(name.to_owned());
         Ok(vec![nanos(time)])
     }
 
