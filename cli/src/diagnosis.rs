@@ -1,6 +1,6 @@
 //! Finds why a contender failed, if its own reason does not say enough.
 
-use election_tokio::election::{EndReason, NominationError};
+use election_tokio::election::{EndReason, NominationEnded, NominationError};
 use election_tokio::lock::{LockError, LockFailure};
 use election_tokio::{Client, CreateMode, ErrorCode, ErrorKind};
 
@@ -13,7 +13,10 @@ use crate::list::recognised;
 /// the name of that format.
 pub(crate) async fn diagnose(client: &Client, node: &str, failure: &Failure) -> Option<Failure> {
     match failure {
-        Failure::Nomination(EndReason::Failed(NominationError::NoElectionNode))
+        Failure::Nomination(NominationEnded {
+            reason: EndReason::Failed(NominationError::NoElectionNode),
+            ..
+        })
         | Failure::Lock(LockError::Failed { failure: LockFailure::NoNode, .. }) => {}
         Failure::Lock(error @ LockError::OtherFormat { other, .. }) => {
             let found = recognised(core::slice::from_ref(other));

@@ -1,6 +1,6 @@
 //! `zkelect evict`: removes a candidate without asking it.
 
-use election_tokio::election::{Election, Follow, Observation, VerifyError};
+use election_tokio::election::{Election, Follow, Observation};
 use election_tokio::lock::Removal;
 use election_tokio::{Client, Token};
 use serde::Serialize;
@@ -11,7 +11,7 @@ use crate::candidate::lookup::{self, Meant};
 use crate::console;
 use crate::errand::{errand, within, within_or_in_doubt};
 use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::failure::{Failure, observer_ended, observer_failed};
 use crate::list::kind_at;
 
 /// The outcome, for JSON.
@@ -96,9 +96,9 @@ async fn leader(
 ) -> Result<Option<Shown>, Failure> {
     let mut observer = election.observe(Follow::Leader)?;
     let seen = observer.wait_for(|seen| *seen != Observation::Unknown).await;
-    match seen.map_err(|_| VerifyError::ClientClosed)? {
+    match seen.map_err(|_| observer_ended(node))? {
         Observation::Led(leader) => Ok(Some((&leader).into())),
-        Observation::Failed(failure) => Err(VerifyError::Failed(failure).into()),
+        Observation::Failed(failure) => Err(observer_failed(node, failure).into()),
         // A candidate with a name too long for a leader blocks the election.
         Observation::Hidden => {
             let found = lookup::first(1, client, election, node, |_| true).await?;

@@ -14,8 +14,8 @@ use std::path::PathBuf;
 use election_tokio::barrier::{BarrierError, BarrierFailure, EnterError};
 use election_tokio::counter::{CounterError, CounterFailure};
 use election_tokio::election::{
-    ElectionError, EndError, EndReason, HandOverError, NominationError, StepDownRequestError,
-    VerifyError,
+    ElectionError, EndError, EndReason, HandOverError, NominationEnded, NominationError,
+    StepDownRequestError, VerifyError,
 };
 use election_tokio::error::PathError;
 use election_tokio::group::{MemberFailure, MembershipError};
@@ -29,7 +29,7 @@ use election_tokio::{ConnectError, Error, ErrorCode, ErrorKind, TransactionError
 use crate::args::{FormatName, LockFormat, QueueFormatName};
 use crate::exit::{CommandExit, Exit};
 use crate::settings::SettingsError;
-pub(crate) use operating::OperatingFailure;
+pub(crate) use operating::{OperatingFailure, observer_ended, observer_failed};
 
 /// Why `zkelect` ends without having done its work.
 #[derive(Debug, thiserror::Error)]
@@ -44,8 +44,8 @@ pub(crate) enum Failure {
     Operation(#[from] Error),
     #[error("no answer within {}", humantime::format_duration(*.0))]
     NoAnswer(Duration),
-    #[error("the nomination ended: {0}")]
-    Nomination(EndReason),
+    #[error("{0}")]
+    Nomination(NominationEnded),
     #[error("{0}")]
     Lock(#[from] LockError),
     #[error("{error}")]
@@ -169,7 +169,7 @@ impl Failure {
             | Self::Listen { .. } => Exit::System,
             // `Lost`: with --once, before COMMAND ran.
             Self::InDoubt { .. }
-            | Self::Nomination(EndReason::Lost(_))
+            | Self::Nomination(NominationEnded { reason: EndReason::Lost(_), .. })
             | Self::Take(TakeError::Unknown(_))
             | Self::Counter(CounterError::Unknown { .. })
             | Self::Membership(MembershipError::Evicted { .. }) => Exit::InDoubt,
@@ -233,7 +233,7 @@ impl Failure {
     fn session_end(&self) -> Option<SessionEnd> {
         match self {
             Self::Connect(ConnectError::Ended(end))
-            | Self::Nomination(EndReason::ClientClosed(end))
+            | Self::Nomination(NominationEnded { reason: EndReason::ClientClosed(end), .. })
             | Self::Lock(LockError::ClientClosed { end, .. })
             | Self::Barrier(BarrierError::ClientClosed { end, .. })
             | Self::Take(TakeError::ClientClosed { end, .. })
@@ -246,7 +246,10 @@ impl Failure {
     /// Returns the error code with which a server refused a contender.
     pub(crate) fn refusal(&self) -> Option<ErrorCode> {
         match self {
-            Self::Nomination(EndReason::Failed(NominationError::Rejected(code)))
+            Self::Nomination(NominationEnded {
+                reason: EndReason::Failed(NominationError::Rejected(code)),
+                ..
+            })
             | Self::Lock(LockError::Failed { failure: LockFailure::Rejected(code), .. })
             | Self::Barrier(BarrierError::Failed {
                 failure: BarrierFailure::Rejected(code), ..

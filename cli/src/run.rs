@@ -14,7 +14,8 @@ mod words;
 
 use std::io::{self, IsTerminal as _};
 
-use election_tokio::election::{EndReason, Leadership};
+use election_tokio::election::{EndReason, Leadership, NominationEnded};
+use election_tokio::error::Place;
 use tokio::time::{Instant, sleep_until, timeout};
 
 use crate::args::{ListenAddress, RunArgs};
@@ -133,7 +134,8 @@ impl Run {
 
     /// Returns why the nomination ended, as far as it can be found out.
     async fn failure(&self, reason: EndReason) -> Failure {
-        let failure = Failure::Nomination(reason);
+        let at = Place::new("election", &self.args.election, "run");
+        let failure = Failure::Nomination(NominationEnded { at, reason });
         let diagnosis = diagnosis::diagnose(self.contender.client(), &self.args.election, &failure);
         match timeout(LEAVE_BOUND, diagnosis).await {
             Ok(Some(diagnosed)) => diagnosed,

@@ -12,7 +12,7 @@ use crate::candidate::Shown;
 use crate::console;
 use crate::errand::{errand, within, within_or_in_doubt};
 use crate::exit::Exit;
-use crate::failure::{Failure, OperatingFailure};
+use crate::failure::{Failure, OperatingFailure, observer_ended, observer_failed};
 
 /// How long to wait for the next leader, to report it.
 const SUCCESSION: Duration = Duration::from_secs(2);
@@ -30,7 +30,7 @@ struct Told {
 /// Leaves the request, and waits until the leader that was asked leads no more.
 pub(crate) async fn step_down(args: StepDownArgs) -> Result<Exit, Failure> {
     args.election.one.check()?;
-    let bound = *args.election.timeout;
+    let (path, bound) = (&args.election.one.election, *args.election.timeout);
     errand(&args.election.one.servers, (&args.election).into(), async |client: &Client| {
         let election = args.election.one.of(client);
         let mut observer = election.observe(Follow::Leader)?;
@@ -48,7 +48,7 @@ pub(crate) async fn step_down(args: StepDownArgs) -> Result<Exit, Failure> {
             }
             StepDownRequest::Made(token) => {
                 // If it is not observed, it has gone already.
-                let seen = within(bound, known(&mut observer, |_| true)).await?;
+                let seen = within(bound, known(path, &mut observer, |_| true)).await?;
                 let asked = seen.filter(|leader| leader.token() == token.get());
                 let until =
                     deadline.unwrap_or_else(|| Instant::now() + Duration::from_secs(24 * 60 * 60));
@@ -66,10 +66,11 @@ async fn outcome(
     asked: Option<Shown>,
     until: Instant,
 ) -> Result<Exit, Failure> {
+    let node = &args.election.one.election;
     let who = asked.as_ref().map_or_else(|| format!("token {token}"), Shown::describe);
     console::remark(format_args!("{who} is asked to step down"));
     let is_another = |seen: &Observation| seen.first().is_none_or(|first| first.token != token);
-    let over = match timeout_at(until, known(observer, is_another)).await {
+    let over = match timeout_at(until, known(node, observer, is_another)).await {
         Err(_) => None,
         Ok(leader) => Some(leader?),
     };
@@ -84,7 +85,7 @@ async fn outcome(
         leader
     } else {
         let is_led = |seen: &Observation| seen.leader().is_some();
-        timeout(SUCCESSION, known(observer, is_led)).await.unwrap_or(Ok(None))?
+        timeout(SUCCESSION, known(node, observer, is_led)).await.unwrap_or(Ok(None))?
     };
     let next = match &leader {
         // It stood again, behind all others.
@@ -104,13 +105,14 @@ async fn outcome(
 
 /// Waits until the observation is as wanted, and returns the leader.
 async fn known(
+    election: &str,
     observer: &mut Observer,
     mut wanted: impl FnMut(&Observation) -> bool,
 ) -> Result<Option<Shown>, VerifyError> {
     let is_known =
         |seen: &Observation| *seen != Observation::Unknown && (is_failed(seen) || wanted(seen));
-    match observer.wait_for(is_known).await.map_err(|_| VerifyError::ClientClosed)? {
-        Observation::Failed(failure) => Err(failure.into()),
+    match observer.wait_for(is_known).await.map_err(|_| observer_ended(election))? {
+        Observation::Failed(failure) => Err(observer_failed(election, failure)),
         seen => Ok(seen.first().map(Shown::from)),
     }
 }

@@ -8,13 +8,13 @@ mod screen;
 use std::io::{self, IsTerminal as _};
 
 use election_tokio::Client;
-use election_tokio::election::{Follow, Observation, VerifyError};
+use election_tokio::election::{Follow, Observation};
 use tokio::time::{Duration, MissedTickBehavior, interval, timeout};
 
 use crate::args::WatchArgs;
 use crate::connection;
 use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::failure::{Failure, observer_ended, observer_failed};
 use crate::signals::Signals;
 use crate::stream::{Reader, print};
 use count::Census;
@@ -106,18 +106,18 @@ async fn follow(args: &WatchArgs, client: &Client, mut output: Output) -> Result
         tokio::select! {
             seen = observer.next() => match seen {
                 Some(Observation::Failed(failure)) => {
-                    return Err(VerifyError::Failed(failure).into());
+                    return Err(observer_failed(&args.one.election, failure).into());
                 }
                 Some(seen) => {
                     if known.see(seen) {
                         census.ask();
                     }
                 }
-                None => return Err(VerifyError::ClientClosed.into()),
+                None => return Err(observer_ended(&args.one.election).into()),
             },
             state = connection.next() => match state {
                 Some(state) => known.connection = state,
-                None => return Err(VerifyError::ClientClosed.into()),
+                None => return Err(observer_ended(&args.one.election).into()),
             },
             counted = census.next() => known.counted = Some(counted),
             _ = redraw.tick() => {}

@@ -11,7 +11,7 @@ use core::future::poll_fn;
 use core::task::{Context, Poll, Waker};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use waiters::{Place, Waiters};
+use waiters::{WaiterId, Waiters};
 
 /// The end that changes the value. Dropping it ends the value.
 pub(crate) struct Sender<T> {
@@ -23,7 +23,7 @@ pub(crate) struct Receiver<T> {
     channel: Arc<Channel<T>>,
     /// The last version that was seen.
     seen: u64,
-    place: Place,
+    waiter: WaiterId,
 }
 
 struct Channel<T> {
@@ -33,7 +33,7 @@ struct Channel<T> {
 struct State<T> {
     value: T,
     version: u64,
-    last_place: Place,
+    last_waiter: WaiterId,
     waiting: Waiters,
 }
 
@@ -59,24 +59,25 @@ impl<T> State<T> {
         matches!(self.waiting, Waiters::Over)
     }
 
-    fn new_place(&mut self) -> Place {
-        self.last_place = self.last_place.next();
-        self.last_place
+    fn new_waiter(&mut self) -> WaiterId {
+        self.last_waiter = self.last_waiter.next();
+        self.last_waiter
     }
 }
 
 impl<T> Sender<T> {
     pub(crate) fn new(value: T) -> Self {
-        let state = State { value, version: 0, last_place: Place::FIRST, waiting: Waiters::Nobody };
+        let state =
+            State { value, version: 0, last_waiter: WaiterId::FIRST, waiting: Waiters::Nobody };
         Self { channel: Arc::new(Channel { state: Mutex::new(state) }) }
     }
 
     /// Makes a receiver that has seen the latest value.
     pub(crate) fn subscribe(&self) -> Receiver<T> {
         let mut state = self.channel.lock();
-        let (seen, place) = (state.version, state.new_place());
+        let (seen, waiter) = (state.version, state.new_waiter());
         drop(state);
-        Receiver { channel: Arc::clone(&self.channel), seen, place }
+        Receiver { channel: Arc::clone(&self.channel), seen, waiter }
     }
 
     /// Replaces the value; the caller has to wake `wakers`. After the [end](Sender::end) it changes
@@ -163,7 +164,7 @@ impl<T: Clone> Receiver<T> {
         if state.is_over() {
             return Poll::Ready(None);
         }
-        let replaced = state.waiting.wait(self.place, waker);
+        let replaced = state.waiting.wait(self.waiter, waker);
         drop(state);
         drop(replaced);
         Poll::Pending
@@ -183,7 +184,7 @@ impl<T> Receiver<T> {
     }
 
     fn stop_waiting(&self) {
-        let waker = self.channel.lock().waiting.stop(self.place);
+        let waker = self.channel.lock().waiting.stop(self.waiter);
         drop(waker);
     }
 }
@@ -191,8 +192,8 @@ impl<T> Receiver<T> {
 /// Copies with the same values seen.
 impl<T> Clone for Receiver<T> {
     fn clone(&self) -> Self {
-        let place = self.channel.lock().new_place();
-        Self { channel: Arc::clone(&self.channel), seen: self.seen, place }
+        let waiter = self.channel.lock().new_waiter();
+        Self { channel: Arc::clone(&self.channel), seen: self.seen, waiter }
     }
 }
 

@@ -38,6 +38,11 @@ impl<R: Copy + Send + Sync + fmt::Debug + 'static> Held<R> {
         Self { client, path: format!("{parent}{}", tenure.znode), guard, tenure }
     }
 
+    /// Returns the path that its znode is a child of.
+    pub(crate) fn parent(&self) -> &str {
+        self.path.rsplit_once('/').map_or("/", |(parent, _)| parent)
+    }
+
     /// Shows its znode, its token and whether it is held, for `Debug` of the holder with this name.
     pub(crate) fn show(&self, name: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut shown = f.debug_struct(name);

@@ -43,7 +43,7 @@ pub use guard::LockGuard;
 pub use locks::{Locks, LocksError, LocksGuard, LocksLost};
 pub use revocation::{RevokeError, RevokeRequest, Revoked};
 
-pub(crate) use self::acquisition::{ACQUIRE, Acquiring, Acquisition, Releaser};
+pub(crate) use self::acquisition::{ACQUIRE, Acquiring, Acquisition, RELEASE, Releaser};
 use crate::acl::Acls;
 use crate::client::Client;
 

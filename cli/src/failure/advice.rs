@@ -3,7 +3,7 @@
 use core::net::SocketAddr;
 use std::io;
 
-use election_tokio::election::{ElectionError, EndReason};
+use election_tokio::election::{ElectionError, EndReason, NominationEnded};
 use election_tokio::error::PathError;
 use election_tokio::lock::LockError;
 use election_tokio::queue::PutError;
@@ -64,7 +64,7 @@ impl Failure {
             Self::Put(PutError::Request(error)) if !error.may_have_happened() => {
                 return operation_advice(error);
             }
-            Self::Nomination(EndReason::ElectionEnded) => {
+            Self::Nomination(NominationEnded { reason: EndReason::ElectionEnded, .. }) => {
                 "an operator has ended the election for all: `zkelect reopen` lets candidates stand again"
             }
             Self::OneLock => "name a PATH for the job, and let COMMAND take the other locks",

@@ -4,9 +4,20 @@ use core::time::Duration;
 
 use election_tokio::ErrorCode;
 use election_tokio::election::{EndError, HandOverError, ObserverFailure, VerifyError};
+use election_tokio::error::Place;
 use election_tokio::lock::RevokeError;
 
 use crate::exit::Exit;
+
+/// Makes the error of an observer of the election at a path that has failed.
+pub(crate) fn observer_failed(path: &str, failure: ObserverFailure) -> VerifyError {
+    VerifyError::Failed { at: Place::new("election", path, "observe"), failure }
+}
+
+/// Makes the error of an observer of the election at a path that has ended.
+pub(crate) fn observer_ended(path: &str) -> VerifyError {
+    VerifyError::ClientClosed { at: Place::new("election", path, "observe") }
+}
 
 /// Why an election could not be read or changed.
 #[derive(Debug, thiserror::Error)]
@@ -39,11 +50,11 @@ impl OperatingFailure {
     /// Returns the exit code, also for refusals other than missing permission.
     pub(super) fn exit(&self) -> Exit {
         match self {
-            Self::Verify(VerifyError::Hidden) => Exit::NoPermission,
-            Self::Verify(VerifyError::Failed(_)) | Self::End(EndError::OtherChild { .. }) => {
+            Self::Verify(VerifyError::Hidden { .. }) => Exit::NoPermission,
+            Self::Verify(VerifyError::Failed { .. }) | Self::End(EndError::OtherChild { .. }) => {
                 Exit::WrongSetUp
             }
-            Self::Verify(VerifyError::ClientClosed) => Exit::Internal,
+            Self::Verify(VerifyError::ClientClosed { .. }) => Exit::Internal,
             Self::StillLeads { .. }
             | Self::StillThere { .. }
             | Self::CandidateGone { .. }
@@ -61,9 +72,9 @@ impl OperatingFailure {
     /// Returns the error code with which a server refused.
     pub(super) fn refusal(&self) -> Option<ErrorCode> {
         match self {
-            Self::Verify(VerifyError::Failed(ObserverFailure::Rejected(code))) => {
-                Some(ErrorCode::new(*code))
-            }
+            Self::Verify(VerifyError::Failed {
+                failure: ObserverFailure::Rejected(code), ..
+            }) => Some(ErrorCode::new(*code)),
             Self::End(EndError::Transaction(error)) => error.code(),
             _ => None,
         }
@@ -72,7 +83,7 @@ impl OperatingFailure {
     /// Returns advice, if there is any.
     pub(super) fn advice(&self) -> Option<&'static str> {
         Some(match self {
-            Self::Verify(VerifyError::Hidden) => {
+            Self::Verify(VerifyError::Hidden { .. }) => {
                 "the access list (ACL) of the candidate must let this client read it; a candidate with a \
                  name above 64 bytes blocks the election (`zkelect list` shows it): evict it"
             }

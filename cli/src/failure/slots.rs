@@ -10,7 +10,7 @@ impl From<SlotsError> for Failure {
     fn from(error: SlotsError) -> Self {
         match error {
             SlotsError::Election(error) => Self::Election(error),
-            SlotsError::Ended(reason) => Self::Nomination(reason),
+            SlotsError::Ended(ended) => Self::Nomination(ended),
             SlotsError::Lock(error) => Self::Lock(error),
             SlotsError::Request(error) => Self::Operation(error),
             error => Self::Slots(error),
@@ -22,10 +22,12 @@ impl Failure {
     /// Returns the exit code for an error that is none of another recipe.
     pub(super) fn exit_of_slots(error: &SlotsError) -> Exit {
         match error {
-            SlotsError::Plan(TransactionError::Refused { code, .. }) if is_permission(*code) => {
+            SlotsError::Plan { error: TransactionError::Refused { code, .. }, .. }
+                if is_permission(*code) =>
+            {
                 Exit::NoPermission
             }
-            SlotsError::Plan(_) => Exit::WrongSetUp,
+            SlotsError::Plan { .. } => Exit::WrongSetUp,
             _ => Exit::Usage,
         }
     }

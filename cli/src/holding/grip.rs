@@ -87,7 +87,7 @@ impl From<Result<(), ReleaseError>> for Released {
     fn from(released: Result<(), ReleaseError>) -> Self {
         let (how, departure) = match released {
             Ok(()) => ("released".to_owned(), Departure::Confirmed),
-            Err(ReleaseError::AlreadyLost(reason)) => (reason.to_string(), Departure::Confirmed),
+            Err(ReleaseError::AlreadyLost { lost, .. }) => (lost.to_string(), Departure::Confirmed),
             Err(error) => (error.to_string(), Departure::Unconfirmed),
         };
         Self { how, departure }

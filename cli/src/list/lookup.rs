@@ -3,12 +3,12 @@
 use core::future::Future;
 use core::time::Duration;
 
-use election_tokio::election::{Follow, ForeignZnode, Observation, VerifyError};
+use election_tokio::election::{Follow, ForeignZnode, Observation};
 use election_tokio::{Bytes, Client, Error, Stat, Token};
 
 use super::kind::{LEASES, LOCKS, recognised};
 use crate::args::FormatName;
-use crate::failure::Failure;
+use crate::failure::{Failure, observer_ended};
 
 /// Reads below a path, with a bound on each answer.
 pub(super) struct Lookup<'a> {
@@ -69,7 +69,7 @@ impl Lookup<'_> {
         let seen = observer.wait_for(|seen| *seen != Observation::Unknown);
         let seen = tokio::time::timeout(self.timeout, seen).await;
         let seen = seen.map_err(|_| Failure::NoAnswer(self.timeout))?;
-        Ok(match seen.map_err(|_| VerifyError::ClientClosed)? {
+        Ok(match seen.map_err(|_| observer_ended(self.path))? {
             Observation::Blocked { first, by } => Some((first.token, by)),
             _ => None,
         })

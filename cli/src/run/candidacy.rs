@@ -34,14 +34,26 @@ impl Candidacy {
     }
 
     /// Withdraws within a time, if there is something to withdraw.
-    pub(super) async fn leave(self, bound: Duration) -> Result<Result<(), WithdrawError>, Elapsed> {
+    pub(super) async fn leave(self, bound: Duration) -> Result<Withdrawal, Elapsed> {
         match self {
             Self::Standing { nomination, .. } => {
-                Ok(timeout(bound, nomination.withdraw()).await?.map(drop))
+                Ok(match timeout(bound, nomination.withdraw()).await? {
+                    Ok(_) => Withdrawal::Now,
+                    Err(WithdrawError::AlreadyEnded { reason, .. }) => Withdrawal::Before(reason),
+                    Err(error) => Withdrawal::Unconfirmed(error),
+                })
             }
             // The end of the session confirms what no server has confirmed yet.
-            Self::Aside => Ok(Ok(())),
-            Self::Ended(reason) => Ok(Err(WithdrawError::AlreadyEnded(reason))),
+            Self::Aside => Ok(Withdrawal::Now),
+            Self::Ended(reason) => Ok(Withdrawal::Before(reason)),
         }
     }
+}
+
+/// The end of a nomination that was withdrawn.
+pub(super) enum Withdrawal {
+    Now,
+    /// It had ended before.
+    Before(EndReason),
+    Unconfirmed(WithdrawError),
 }

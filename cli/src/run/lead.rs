@@ -8,7 +8,7 @@ use std::time::SystemTime;
 
 use election_tokio::TransactionError;
 use election_tokio::election::{
-    BetterCandidate, EndReason, GaveWay, Leadership, PreferBetter, StepDownRequested,
+    BetterCandidate, GaveWay, Leadership, NominationEnded, PreferBetter, StepDownRequested,
 };
 use tokio::task::JoinSet;
 use tokio::time::sleep;
@@ -162,7 +162,7 @@ impl Lead {
     /// Ends the leadership, and waits until the nominee stands again.
     ///
     /// Cancel safe: once polled, the leadership is over.
-    pub(super) async fn step_down(self) -> Result<(), EndReason> {
+    pub(super) async fn step_down(self) -> Result<(), NominationEnded> {
         let Self { leadership, mut tasks, .. } = self;
         tasks.shutdown().await;
         match Arc::into_inner(leadership) {

@@ -9,15 +9,15 @@ use core::mem;
 use core::time::Duration;
 
 use election_tokio::election::{
-    Blocker, CandidateName, EndReason, GaveWay, Leadership, LostReason, Nomination, PreferBetter,
-    Role, WithdrawError,
+    Blocker, CandidateName, EndReason, GaveWay, Leadership, LostReason, Nomination,
+    NominationEnded, PreferBetter, Role, WithdrawError,
 };
 use election_tokio::health::NomineeHealth;
 use election_tokio::lease::LeaseOutlook;
 use tokio::time::Instant;
 
 use super::announcer::Announcer;
-use super::candidacy::Candidacy;
+use super::candidacy::{Candidacy, Withdrawal};
 use super::event::{By, ElectionEvent};
 use super::lead::{Lead, OnStepDownRequest};
 use super::part::{CommandState, Part};
@@ -123,7 +123,7 @@ impl Nominee {
         let candidacy = mem::replace(&mut self.candidacy, Candidacy::Aside);
         self.announce();
         if let Candidacy::Standing { nomination, .. } = candidacy
-            && let Err(WithdrawError::AlreadyEnded(reason)) = nomination.withdraw().await
+            && let Err(WithdrawError::AlreadyEnded { reason, .. }) = nomination.withdraw().await
         {
             self.candidacy = Candidacy::Ended(reason);
         }
@@ -274,11 +274,9 @@ impl Nominee {
         drop(wellness);
         announcer.show(Part::Ending);
         let (reason, departure) = match candidacy.leave(bound).await {
-            Ok(Ok(())) => (left_reason(&place).to_owned(), Departure::Confirmed),
-            Ok(Err(WithdrawError::AlreadyEnded(reason))) => {
-                (reason.to_string(), Departure::Confirmed)
-            }
-            Ok(Err(error)) => (error.to_string(), Departure::Unconfirmed),
+            Ok(Withdrawal::Now) => (left_reason(&place).to_owned(), Departure::Confirmed),
+            Ok(Withdrawal::Before(reason)) => (reason.to_string(), Departure::Confirmed),
+            Ok(Withdrawal::Unconfirmed(error)) => (error.to_string(), Departure::Unconfirmed),
             Err(_) => (
                 format!("{}, without a server's answer", left_reason(&place)),
                 Departure::Unconfirmed,
@@ -345,7 +343,7 @@ impl Nominee {
         }
     }
 
-    fn elected(&mut self) -> Option<Result<Leadership, EndReason>> {
+    fn elected(&mut self) -> Option<Result<Leadership, NominationEnded>> {
         match &mut self.candidacy {
             Candidacy::Standing { nomination, .. } => now(nomination.elected()),
             Candidacy::Aside | Candidacy::Ended(_) => None,

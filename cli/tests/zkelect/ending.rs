@@ -37,7 +37,7 @@ async fn an_election_is_ended_for_all_and_reopened() {
         assert_eq!(leader.ended().code(), Some(78), "{}", leader.said());
         assert!(leader.said().contains("zkelect reopen"), "{}", leader.said());
         let mut late = client.election(ELECTION).nominate().expect("a nomination");
-        assert_eq!(late.elected().await.expect_err("it is ended"), EndReason::ElectionEnded);
+        assert_eq!(late.elected().await.expect_err("it is ended").reason, EndReason::ElectionEnded);
         while watch.next_json()["ended"] != true {}
         let again = operate(&servers, "end", &["--json"]);
         assert_is(&again, 0, "{\"outcome\":\"ended\",\"candidates\":0}\n", "");

@@ -2,11 +2,11 @@
 
 use core::task::Waker;
 
-/// The place of a waiting receiver; never given twice.
+/// The number of a waiting receiver; never given twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Place(u64);
+pub(super) struct WaiterId(u64);
 
-impl Place {
+impl WaiterId {
     pub(super) const FIRST: Self = Self(0);
 
     pub(super) const fn next(self) -> Self {
@@ -17,9 +17,9 @@ impl Place {
 /// The receivers that wait for another value. Mostly one or none waits, which takes no allocation.
 pub(super) enum Waiters {
     Nobody,
-    One(Place, Waker),
-    /// By place.
-    Several(Vec<(Place, Waker)>),
+    One(WaiterId, Waker),
+    /// By number.
+    Several(Vec<(WaiterId, Waker)>),
     /// There is no other value to come.
     Over,
 }
@@ -35,25 +35,25 @@ impl Waiters {
 
     /// Registers a waker, and returns the one that is not needed: that which it replaces, or itself
     /// if nothing else comes.
-    pub(super) fn wait(&mut self, place: Place, waker: Waker) -> Option<Waker> {
+    pub(super) fn wait(&mut self, waiter: WaiterId, waker: Waker) -> Option<Waker> {
         match self {
             Self::Nobody => {
-                *self = Self::One(place, waker);
+                *self = Self::One(waiter, waker);
                 None
             }
-            Self::One(known, replaced) if *known == place => {
+            Self::One(known, replaced) if *known == waiter => {
                 Some(core::mem::replace(replaced, waker))
             }
             Self::One(..) => {
                 if let Self::One(known, first) = core::mem::replace(self, Self::Nobody) {
                     *self = Self::Several(vec![(known, first)]);
                 }
-                self.wait(place, waker)
+                self.wait(waiter, waker)
             }
-            Self::Several(several) => match several.binary_search_by_key(&place, |(at, _)| *at) {
+            Self::Several(several) => match several.binary_search_by_key(&waiter, |(at, _)| *at) {
                 Ok(at) => several.get_mut(at).map(|(_, known)| core::mem::replace(known, waker)),
                 Err(at) => {
-                    several.insert(at, (place, waker));
+                    several.insert(at, (waiter, waker));
                     None
                 }
             },
@@ -61,13 +61,13 @@ impl Waiters {
         }
     }
 
-    pub(super) fn stop(&mut self, place: Place) -> Option<Waker> {
+    pub(super) fn stop(&mut self, waiter: WaiterId) -> Option<Waker> {
         match self {
             Self::Several(several) => {
-                let at = several.binary_search_by_key(&place, |(at, _)| *at).ok()?;
+                let at = several.binary_search_by_key(&waiter, |(at, _)| *at).ok()?;
                 Some(several.remove(at).1)
             }
-            Self::One(known, _) if *known == place => {
+            Self::One(known, _) if *known == waiter => {
                 match core::mem::replace(self, Self::Nobody) {
                     Self::One(_, waker) => Some(waker),
                     _ => None,
@@ -89,8 +89,8 @@ mod tests {
     }
 
     #[test]
-    fn each_place_waits_once_until_it_stops() {
-        let [first, second, third] = [1, 2, 3].map(Place);
+    fn each_waiter_waits_once_until_it_stops() {
+        let [first, second, third] = [1, 2, 3].map(WaiterId);
         let waker = || Waker::noop().clone();
         let mut waiters = Waiters::Nobody;
         assert!(waiters.stop(first).is_none());
@@ -98,9 +98,9 @@ mod tests {
         assert!(waiters.wait(first, waker()).is_some(), "its former waker is not needed");
         assert!(waiters.stop(second).is_none());
         assert!(waiters.stop(first).is_some() && waiters.stop(first).is_none());
-        for place in [first, third, second] {
-            assert!(waiters.wait(place, waker()).is_none());
-            assert!(waiters.wait(place, waker()).is_some());
+        for waiter in [first, third, second] {
+            assert!(waiters.wait(waiter, waker()).is_none());
+            assert!(waiters.wait(waiter, waker()).is_some());
         }
         assert!(waiters.stop(third).is_some() && waiters.stop(third).is_none());
         assert_eq!(count(waiters), 2);
@@ -109,8 +109,8 @@ mod tests {
     #[test]
     fn nobody_waits_for_what_is_over() {
         let mut waiters = Waiters::Over;
-        assert!(waiters.wait(Place::FIRST, Waker::noop().clone()).is_some());
-        assert!(waiters.stop(Place::FIRST).is_none());
+        assert!(waiters.wait(WaiterId::FIRST, Waker::noop().clone()).is_some());
+        assert!(waiters.stop(WaiterId::FIRST).is_none());
         assert_eq!(count(waiters), 0);
     }
 }

@@ -164,7 +164,7 @@ impl Election {
                 Some(leader) if leader.token == to => Ok(HandOver::To(to)),
                 _ => Err(target.gone(at)),
             },
-            Ok(Either::Left((Err(_), _))) => Err(VerifyError::ClientClosed.into()),
+            Ok(Either::Left((Err(_), _))) => Err(VerifyError::ClientClosed { at }.into()),
             Ok(Either::Right(_)) => Err(target.gone(at)),
             Err(_) => match self.ahead_of(to).await? {
                 None => Err(target.gone(at)),

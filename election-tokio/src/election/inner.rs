@@ -9,6 +9,7 @@ use zk_session::SessionEnd;
 use super::facts::Facts;
 use super::status::{EndReason, LostReason, Role, Status};
 use crate::client::Client;
+use crate::error::Place;
 use crate::held::Tenure;
 use crate::updates::Updates;
 
@@ -22,6 +23,36 @@ pub(super) struct NominationInner {
 }
 
 impl NominationInner {
+    /// Returns the place of an error.
+    pub(super) fn place(&self, step: &'static str) -> Place {
+        Place::new("election", self.facts.settings.site.path(), step)
+    }
+
+    /// Makes the error of a step that the end of the nomination ends.
+    pub(super) fn ended(&self, step: &'static str, reason: EndReason) -> NominationEnded {
+        NominationEnded { at: self.place(step), reason }
+    }
+
+    /// Waits for the end of a nomination that its holder withdraws.
+    pub(super) async fn withdrawn(
+        &self,
+        step: &'static str,
+        mut status: Updates<Status>,
+    ) -> Result<Departure, WithdrawError> {
+        let at = || self.place(step);
+        match status.wait_for(|status| matches!(status.role, Role::Ended(_))).await {
+            Ok(Status { role: Role::Ended(reason), .. }) => match reason {
+                EndReason::Resigned(departure) | EndReason::Withdrawn(departure) => Ok(departure),
+                EndReason::ClientClosed(SessionEnd::Closed | SessionEnd::Expired(_)) => {
+                    Ok(Departure::WithSession)
+                }
+                EndReason::ClientClosed(end) => Err(WithdrawError::Unconfirmed { at: at(), end }),
+                reason => Err(WithdrawError::AlreadyEnded { at: at(), reason }),
+            },
+            _ => Err(WithdrawError::Unconfirmed { at: at(), end: SessionEnd::Abandoned }),
+        }
+    }
+
     pub(super) fn withdraw(&self) {
         self.client.shared().with(|hub, now| hub.host.withdraw(now, self.key));
     }
@@ -61,29 +92,33 @@ impl NominationInner {
 }
 
 /// The nomination has ended for this client, but its candidate znode may still exist.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum WithdrawError {
     /// The client ended before a server confirmed the deletion.
-    #[error("{0}; the candidate znode lives on until its session ends")]
-    Unconfirmed(SessionEnd),
+    #[error("{at}: {end}; the candidate znode lives on until its session ends")]
+    Unconfirmed {
+        /// The recipe, its path and the step.
+        at: Place,
+        /// The end of its session.
+        end: SessionEnd,
+    },
     /// The nomination had ended for another reason.
-    #[error("the nomination had ended: {0}")]
-    AlreadyEnded(EndReason),
+    #[error("{at}: the nomination had ended: {reason}")]
+    AlreadyEnded {
+        /// The recipe, its path and the step.
+        at: Place,
+        /// The reason.
+        reason: EndReason,
+    },
 }
 
-/// Waits for the end of a nomination that its holder withdraws.
-pub(super) async fn ended(status: &mut Updates<Status>) -> Result<Departure, WithdrawError> {
-    let ended = status.wait_for(|status| matches!(status.role, Role::Ended(_))).await;
-    match ended {
-        Ok(Status { role: Role::Ended(reason), .. }) => match reason {
-            EndReason::Resigned(departure) | EndReason::Withdrawn(departure) => Ok(departure),
-            EndReason::ClientClosed(SessionEnd::Closed | SessionEnd::Expired(_)) => {
-                Ok(Departure::WithSession)
-            }
-            EndReason::ClientClosed(end) => Err(WithdrawError::Unconfirmed(end)),
-            reason => Err(WithdrawError::AlreadyEnded(reason)),
-        },
-        _ => Err(WithdrawError::Unconfirmed(SessionEnd::Abandoned)),
-    }
+/// A nomination has ended: it does not lead again.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{at}: {reason}")]
+pub struct NominationEnded {
+    /// The recipe, its path and the step.
+    pub at: Place,
+    /// The reason.
+    pub reason: EndReason,
 }

@@ -11,7 +11,7 @@ use election_core::name::CandidateName;
 use tokio::time::Instant;
 use zk_session::SessionEnd;
 
-use super::inner::{NominationInner, WithdrawError, ended};
+use super::inner::{NominationEnded, NominationInner, WithdrawError};
 use super::status::{EndReason, LostReason, Role, Status};
 use crate::client::{Client, TransactionError};
 use crate::held::{Guard, GuardedTransaction, Held, Tenure};
@@ -40,6 +40,10 @@ impl fmt::Debug for Leadership {
         self.held.show("Leadership", f)
     }
 }
+
+/// The steps that errors name.
+const RESIGN: &str = "resign";
+const STEP_DOWN: &str = "step down";
 
 impl Leadership {
     pub(super) fn new(
@@ -146,8 +150,7 @@ impl Leadership {
     /// As [`Nomination::withdraw`](super::Nomination::withdraw).
     pub async fn resign(self) -> Result<Departure, WithdrawError> {
         self.nomination.withdraw();
-        let mut status = self.status.clone();
-        ended(&mut status).await
+        self.nomination.withdrawn(RESIGN, self.status.clone()).await
     }
 
     /// Steps down. The leadership ends with the call, the nomination does not. Its candidate is
@@ -163,8 +166,8 @@ impl Leadership {
     ///
     /// # Errors
     ///
-    /// The reason of the nomination's end, if it ended meanwhile.
-    pub async fn step_down(self) -> Result<(), EndReason> {
+    /// [`NominationEnded`], if the nomination ended meanwhile.
+    pub async fn step_down(self) -> Result<(), NominationEnded> {
         self.end_term();
         let own = self.candidate();
         let mut status = self.status.clone();
@@ -173,9 +176,14 @@ impl Leadership {
             (_, candidate) => candidate.as_ref().is_some_and(|candidate| candidate != own),
         };
         match status.wait_for(stands_again).await {
-            Ok(Status { role: Role::Ended(reason), .. }) => Err(reason),
+            Ok(Status { role: Role::Ended(reason), .. }) => {
+                Err(self.nomination.ended(STEP_DOWN, reason))
+            }
             Ok(_) => Ok(()),
-            Err(_) => Err(EndReason::ClientClosed(SessionEnd::Abandoned)),
+            Err(_) => {
+                let reason = EndReason::ClientClosed(SessionEnd::Abandoned);
+                Err(self.nomination.ended(STEP_DOWN, reason))
+            }
         }
     }
 

@@ -9,7 +9,7 @@ use tokio::time::timeout;
 use zk_jute::Escaped;
 use zk_session::SessionEnd;
 
-use super::inner::{NominationInner, WithdrawError, ended};
+use super::inner::{NominationEnded, NominationInner, WithdrawError};
 use super::leadership::Leadership;
 use super::position::Position;
 use super::status::{EndReason, Role, Status};
@@ -36,6 +36,10 @@ impl fmt::Debug for Nomination {
             .finish_non_exhaustive()
     }
 }
+
+/// The steps that errors name.
+const STAND: &str = "stand";
+const WITHDRAW: &str = "withdraw";
 
 impl Nomination {
     pub(super) const fn new(inner: NominationInner, status: Updates<Status>) -> Self {
@@ -71,14 +75,15 @@ impl Nomination {
     ///
     /// # Errors
     ///
-    /// The reason of the nomination's end, if it has ended.
-    pub async fn elected(&mut self) -> Result<Leadership, EndReason> {
+    /// [`NominationEnded`], with the reason.
+    pub async fn elected(&mut self) -> Result<Leadership, NominationEnded> {
         loop {
             if let Some(leadership) = self.try_elected()? {
                 return Ok(leadership);
             }
             if self.status.next().await.is_none() {
-                return Err(EndReason::ClientClosed(SessionEnd::Abandoned));
+                let reason = EndReason::ClientClosed(SessionEnd::Abandoned);
+                return Err(self.inner.ended(STAND, reason));
             }
         }
     }
@@ -90,11 +95,11 @@ impl Nomination {
     ///
     /// # Errors
     ///
-    /// The reason of the nomination's end, if it has ended.
+    /// [`NominationEnded`], with the reason.
     pub async fn elected_within(
         &mut self,
         longest: Duration,
-    ) -> Result<Option<Leadership>, EndReason> {
+    ) -> Result<Option<Leadership>, NominationEnded> {
         match timeout(longest, self.elected()).await {
             Ok(elected) => elected.map(Some),
             Err(_) => Ok(None),
@@ -106,10 +111,10 @@ impl Nomination {
     ///
     /// # Errors
     ///
-    /// The reason of the nomination's end, if it has ended.
-    pub fn try_elected(&mut self) -> Result<Option<Leadership>, EndReason> {
+    /// [`NominationEnded`], with the reason.
+    pub fn try_elected(&mut self) -> Result<Option<Leadership>, NominationEnded> {
         match self.status.latest_and_update().role {
-            Role::Ended(reason) => Err(reason),
+            Role::Ended(reason) => Err(self.inner.ended(STAND, reason)),
             Role::Leading { .. } | Role::Suspended { .. } => Ok(self
                 .inner
                 .facts
@@ -148,8 +153,7 @@ impl Nomination {
     /// ended already.
     pub async fn withdraw(self) -> Result<Departure, WithdrawError> {
         self.inner.withdraw();
-        let mut status = self.status.clone();
-        ended(&mut status).await
+        self.inner.withdrawn(WITHDRAW, self.status.clone()).await
     }
 }
 

@@ -20,12 +20,16 @@ use super::leadership::Leadership;
 use super::nomination::Nomination;
 use super::preferring::{BetterCandidate, GaveWay};
 use super::status::{EndReason, LostReason, Role};
+use crate::error::Place;
 pub use cancelled::{CancelReason, Cancellation, Cancelled};
 pub use checks::{CheckFailure, Checked, Checks, Condition, ConditionChange};
 pub use options::{OnStepDownRequest, RunOptions};
 pub use report::{Resignation, RunEnd, RunError, RunReport, Term, TermEnd, Terms, WorkEnd};
 pub use well::RunWhileWellError;
 use wellbeing::Wellbeing;
+
+/// The step that errors name.
+const RUN: &str = "run";
 
 /// The end of a nomination's part in a run.
 enum Stint {
@@ -108,7 +112,7 @@ impl Nomination {
             Ok(Stint::Over(end)) => self.conclude(end, options.resignation, terms).await,
             // None is unwell without a check.
             Ok(Stint::Unwell) => self.conclude(RunEnd::Shutdown, options.resignation, terms).await,
-            Err(reason) => concluded(reason, terms),
+            Err(reason) => concluded(self.inner().place(RUN), reason, terms),
         }
     }
 
@@ -155,9 +159,9 @@ impl Nomination {
     ) -> Result<RunReport<T>, RunError<T>> {
         let resignation = match timeout(longest, self.withdraw()).await {
             Ok(Ok(departure)) => Resignation::Done(departure),
-            Ok(Err(error @ WithdrawError::Unconfirmed(_))) => Resignation::Unconfirmed(error),
-            Ok(Err(WithdrawError::AlreadyEnded(reason))) => {
-                return Err(RunError { reason, terms });
+            Ok(Err(error @ WithdrawError::Unconfirmed { .. })) => Resignation::Unconfirmed(error),
+            Ok(Err(WithdrawError::AlreadyEnded { at, reason })) => {
+                return Err(RunError { at, reason, terms });
             }
             Err(_) => Resignation::TimedOut,
         };
@@ -187,7 +191,7 @@ impl Nomination {
 
     async fn elected_and_connected(&mut self) -> Result<Leadership, EndReason> {
         loop {
-            let leadership = self.elected().await?;
+            let leadership = self.elected().await.map_err(|ended| ended.reason)?;
             let mut status = leadership.updates();
             let is_suspended = |role: &Role| matches!(role, Role::Suspended { .. });
             if !is_suspended(&status.latest().role) {
@@ -211,12 +215,16 @@ async fn give_way(leadership: &Leadership, better: BetterCandidate) -> TermEnd {
 }
 
 /// Reports the end of a nomination that its run has not withdrawn.
-fn concluded<T>(reason: EndReason, terms: Terms<T>) -> Result<RunReport<T>, RunError<T>> {
+fn concluded<T>(
+    at: Place,
+    reason: EndReason,
+    terms: Terms<T>,
+) -> Result<RunReport<T>, RunError<T>> {
     match reason {
         EndReason::Resigned(departure) => {
             let (end, resignation) = (RunEnd::Resigned, Resignation::Done(departure));
             Ok(RunReport { end, terms, resignation })
         }
-        reason => Err(RunError { reason, terms }),
+        reason => Err(RunError { at, reason, terms }),
     }
 }

@@ -8,6 +8,7 @@ use zk_jute::SessionId;
 
 use super::observation::{Follow, ForeignZnode, Observation};
 use super::{Election, ElectionError};
+use crate::error::Place;
 
 /// The verdict about a token's leader.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,6 +38,9 @@ pub enum Verdict {
     },
 }
 
+/// The step that errors name.
+pub(super) const OBSERVE: &str = "observe";
+
 /// Why it is not known whether a token's leader leads.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -45,14 +49,25 @@ pub enum VerifyError {
     #[error(transparent)]
     Election(#[from] ElectionError),
     /// The first candidate may not be read, or its name is longer than 64 bytes.
-    #[error("the candidate that leads may not be read by this client")]
-    Hidden,
+    #[error("{at}: the candidate that leads may not be read by this client")]
+    Hidden {
+        /// The recipe, its path and the step.
+        at: Place,
+    },
     /// The observer failed in a way that trying again does not repair.
-    #[error(transparent)]
-    Failed(#[from] ObserverFailure),
+    #[error("{at}: {failure}")]
+    Failed {
+        /// The recipe, its path and the step.
+        at: Place,
+        /// The failure.
+        failure: ObserverFailure,
+    },
     /// The client ended first.
-    #[error("the client was closed")]
-    ClientClosed,
+    #[error("{at}: the client was closed")]
+    ClientClosed {
+        /// The recipe, its path and the step.
+        at: Place,
+    },
 }
 
 impl Election {
@@ -94,10 +109,11 @@ impl Election {
     async fn first_observation(&self) -> Result<Observation, VerifyError> {
         let mut observer = self.observe(Follow::Leader)?;
         let seen = observer.wait_for(|seen| *seen != Observation::Unknown).await;
-        match seen.map_err(|_| VerifyError::ClientClosed)? {
-            Observation::Hidden => Err(VerifyError::Hidden),
-            Observation::Failed(failure) => Err(failure.into()),
-            Observation::Unknown => Err(VerifyError::ClientClosed),
+        let at = || self.place(OBSERVE);
+        match seen.map_err(|_| VerifyError::ClientClosed { at: at() })? {
+            Observation::Hidden => Err(VerifyError::Hidden { at: at() }),
+            Observation::Failed(failure) => Err(VerifyError::Failed { at: at(), failure }),
+            Observation::Unknown => Err(VerifyError::ClientClosed { at: at() }),
             seen @ (Observation::Led(_) | Observation::Blocked { .. } | Observation::Vacant) => {
                 Ok(seen)
             }

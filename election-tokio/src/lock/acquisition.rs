@@ -23,6 +23,7 @@ use crate::updates::Updates;
 
 /// The step of an acquisition, in errors.
 pub(crate) const ACQUIRE: &str = "acquire";
+pub(crate) const RELEASE: &str = "release";
 
 /// A contender. Dropping it gives up the place in the queue, or the holding, in the background.
 #[derive(Debug)]
@@ -211,7 +212,8 @@ impl Acquisition {
     }
 
     /// Waits for the end of a contender that its holder releases. Cancel safe.
-    pub(crate) async fn released(&mut self) -> Result<Departure, ReleaseError> {
+    pub(crate) async fn released(&mut self, at: Place) -> Result<Departure, ReleaseError> {
+        let lost = |lost, at| Err(ReleaseError::AlreadyLost { at, lost });
         let mut shown = self.shown.latest_and_update();
         loop {
             match shown {
@@ -220,23 +222,22 @@ impl Acquisition {
                     return Ok(departure);
                 }
                 Shown::Ended(LockEnd::Lost(cause)) => {
-                    return Err(ReleaseError::AlreadyLost(LockLost::of_cause(cause)));
+                    return lost(LockLost::of_cause(cause), at);
                 }
                 Shown::Ended(LockEnd::Failed(failure)) => {
-                    return Err(ReleaseError::AlreadyLost(LockLost::Failed(failure)));
+                    return lost(LockLost::Failed(failure), at);
                 }
                 // It has not held.
                 Shown::Refused(_) => {
-                    let failure = LockFailure::OtherFormat;
-                    return Err(ReleaseError::AlreadyLost(LockLost::Failed(failure)));
+                    return lost(LockLost::Failed(LockFailure::OtherFormat), at);
                 }
                 Shown::ClientEnded(SessionEnd::Closed | SessionEnd::Expired(_)) => {
                     return Ok(Departure::WithSession);
                 }
-                Shown::ClientEnded(end) => return Err(ReleaseError::Unconfirmed(end)),
+                Shown::ClientEnded(end) => return Err(ReleaseError::Unconfirmed { at, end }),
             }
             let Some(next) = self.shown.next().await else {
-                return Err(ReleaseError::Unconfirmed(SessionEnd::Abandoned));
+                return Err(ReleaseError::Unconfirmed { at, end: SessionEnd::Abandoned });
             };
             shown = next;
         }

@@ -118,15 +118,25 @@ impl LockLost {
 }
 
 /// The lock is not held any more for this client, but its znode may still exist.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReleaseError {
     /// The client ended before a server confirmed the deletion.
-    #[error("{0}; the holder's znode lives on until its session ends")]
-    Unconfirmed(SessionEnd),
+    #[error("{at}: {end}; the holder's znode lives on until its session ends")]
+    Unconfirmed {
+        /// The recipe, its path and the step.
+        at: Place,
+        /// The end of its session.
+        end: SessionEnd,
+    },
     /// The lock had been lost before.
-    #[error("the lock had been lost: {0}")]
-    AlreadyLost(LockLost),
+    #[error("{at}: it had been lost: {lost}")]
+    AlreadyLost {
+        /// The recipe, its path and the step.
+        at: Place,
+        /// The reason.
+        lost: LockLost,
+    },
 }
 
 /// Why a writer has not become a reader.

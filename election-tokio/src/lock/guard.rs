@@ -11,9 +11,11 @@ use election_core::name::CandidateName;
 use election_session::Site;
 use tokio::time::Instant;
 
+use super::RELEASE;
 use super::acquisition::{Acquisition, Releaser};
 use super::error::{LockLost, ReleaseError};
 use crate::client::TransactionError;
+use crate::error::Place;
 use crate::held::{Guard, GuardedTransaction, Held, Tenure};
 
 /// A lock, held for as long as it is valid.
@@ -138,9 +140,9 @@ impl LockGuard {
     /// [`ReleaseError::Unconfirmed`] if the client ended first: the znode may remain for at most
     /// the session timeout. [`ReleaseError::AlreadyLost`] if the lock had been lost before.
     pub async fn release(self) -> Result<Departure, ReleaseError> {
-        let Self { mut acquisition, .. } = self;
+        let Self { held, mut acquisition } = self;
         acquisition.withdraw();
-        acquisition.released().await
+        acquisition.released(Place::new("lock", held.parent(), RELEASE)).await
     }
 
     pub(crate) fn tenure(&self) -> Arc<Tenure<LockLost>> {

@@ -76,7 +76,7 @@ impl OnceRun {
         recorded?;
         match self.guard.release().await {
             // A loss came after the end, since the record was written under the lock.
-            Ok(_) | Err(ReleaseError::AlreadyLost(_)) => Ok(()),
+            Ok(_) | Err(ReleaseError::AlreadyLost { .. }) => Ok(()),
             Err(error) => Err(OnceError::NotReleased(error)),
         }
     }

@@ -13,8 +13,9 @@ use election_session::Site;
 use tokio::time::Instant;
 
 use crate::client::TransactionError;
+use crate::error::Place;
 use crate::held::{Guard, GuardedTransaction, Held, Tenure};
-use crate::lock::{Acquisition, LockLost, ReleaseError};
+use crate::lock::{Acquisition, LockLost, RELEASE, ReleaseError};
 
 /// A permit of a semaphore, held for as long as it is valid.
 ///
@@ -140,8 +141,10 @@ impl Permit {
     /// [`ReleaseError::Unconfirmed`] if the client ended first: the znode may remain for at most
     /// the session timeout. [`ReleaseError::AlreadyLost`] if the permit had been lost before.
     pub async fn release(self) -> Result<Departure, ReleaseError> {
-        let Self { mut acquisition, .. } = self;
+        let Self { held, mut acquisition } = self;
         acquisition.withdraw();
-        acquisition.released().await
+        let leases = held.parent();
+        let path = leases.strip_suffix(Semaphore::LEASES).and_then(|path| path.strip_suffix('/'));
+        acquisition.released(Place::new("semaphore", path.unwrap_or(leases), RELEASE)).await
     }
 }

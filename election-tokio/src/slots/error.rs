@@ -4,7 +4,8 @@ use election_session::slots::{SlotName, SlotNameError};
 
 use crate::Error;
 use crate::client::TransactionError;
-use crate::election::{ElectionError, EndReason};
+use crate::election::{ElectionError, NominationEnded};
+use crate::error::Place;
 use crate::lock::LockError;
 use crate::path::PathError;
 
@@ -37,13 +38,18 @@ pub enum SlotsError {
     Election(#[from] ElectionError),
     /// The member's znode is gone for good.
     #[error("the member has ended: {0}")]
-    Ended(EndReason),
+    Ended(NominationEnded),
     /// The lock of a slot cannot be asked for.
     #[error(transparent)]
     Lock(#[from] LockError),
     /// This member has to plan, and its plan is refused.
-    #[error("the plan was not written: {0}")]
-    Plan(TransactionError),
+    #[error("{at}: {error}")]
+    Plan {
+        /// The recipe, its path and the step.
+        at: Place,
+        /// The refusal.
+        error: TransactionError,
+    },
     /// A request failed.
     #[error(transparent)]
     Request(#[from] Error),

@@ -1,5 +1,6 @@
 //! A slot that is held.
 
+use core::fmt;
 use core::future::Future;
 use core::ops::Deref;
 use std::sync::Arc;
@@ -45,7 +46,6 @@ impl Told {
 ///
 /// Dropping it gives the slot up. While the plan gives the slot to this member, the member then asks
 /// for it again: at once if the lock was lost, after a second if it was not.
-#[derive(Debug)]
 #[must_use = "a guard that is dropped gives the slot up"]
 pub struct SlotGuard {
     slot: SlotName,
@@ -55,8 +55,16 @@ pub struct SlotGuard {
     dropped: Dropped,
 }
 
+impl fmt::Debug for SlotGuard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SlotGuard")
+            .field("slot", &format_args!("{}", self.slot))
+            .field("lock", &self.lock)
+            .finish_non_exhaustive()
+    }
+}
+
 /// Tells the member of the guard's end, behind the release of its lock.
-#[derive(Debug)]
 struct Dropped {
     slot: SlotName,
     tenure: Arc<Tenure<LockLost>>,

@@ -18,6 +18,7 @@ use super::{Slots, SlotsError};
 use crate::client::{CreateMode, Obstacle, TransactionError};
 use crate::config::ConfigValue;
 use crate::election::{Leadership, Nomination};
+use crate::error::Place;
 use crate::group::GroupWatch;
 use crate::{Error, ErrorKind};
 
@@ -65,7 +66,7 @@ impl Planning {
         loop {
             let leadership = match nomination.elected().await {
                 Ok(leadership) => leadership,
-                Err(reason) => return SlotsError::Ended(reason),
+                Err(ended) => return SlotsError::Ended(ended),
             };
             if let Ok(error) = leadership.guard(self.term(&leadership)).await {
                 return error;
@@ -166,7 +167,10 @@ impl Planning {
                 self.slots.client.pass(obstacle).await;
                 Ok(())
             }
-            Err(error) => Err(SlotsError::Plan(error)),
+            Err(error) => {
+                let at = Place::new("slots", &self.slots.path, "plan");
+                Err(SlotsError::Plan { at, error })
+            }
         }
     }
 }

@@ -45,10 +45,10 @@ async fn all_are_told_of_the_end_and_none_stands_until_it_is_reopened() {
         assert_eq!(election.end().await, Ok(5));
         assert_eq!(leadership.lost().await, LostReason::Evicted);
         for nomination in &mut nominations {
-            assert_eq!(nomination.elected().await.unwrap_err(), EndReason::ElectionEnded);
+            assert_eq!(nomination.elected().await.unwrap_err().reason, EndReason::ElectionEnded);
         }
         let late = nominate().elected().await;
-        assert_eq!(late.unwrap_err(), EndReason::ElectionEnded, "{on_loss:?}");
+        assert_eq!(late.unwrap_err().reason, EndReason::ElectionEnded, "{on_loss:?}");
         settle().await;
         assert_eq!(server.children(ELECTION), ["ended"]);
         assert_eq!(election.is_ended().await, Ok(true));
@@ -92,7 +92,13 @@ async fn an_election_that_was_never_held_can_be_ended() {
     let container = election.clone().election_node(ElectionNode::Create(NodeKind::Container));
     assert_eq!(container.end().await, Ok(0));
     let mut nomination = election.nominate().unwrap();
-    assert_eq!(nomination.elected().await.unwrap_err(), EndReason::ElectionEnded);
+    let ended = nomination.elected().await.unwrap_err();
+    assert_eq!(ended.reason, EndReason::ElectionEnded);
+    assert_eq!(
+        ended.to_string(),
+        format!("election {ELECTION}, stand: the election was ended"),
+        "an error names the recipe, its path and the step"
+    );
     assert_eq!(election.delete(QUIET).await, Ok(0));
     assert_eq!(server.children("/services"), [""; 0]);
     assert_eq!(election.delete(QUIET).await, Ok(0), "again");
@@ -113,7 +119,7 @@ async fn what_is_deleted_leaves_nothing_and_can_be_held_again() {
     assert_eq!(server.children("/services").len(), 4);
     assert_eq!(election.delete(QUIET).await, Ok(3));
     for nomination in &mut nominations {
-        assert_eq!(nomination.elected().await.unwrap_err(), EndReason::ElectionEnded);
+        assert_eq!(nomination.elected().await.unwrap_err().reason, EndReason::ElectionEnded);
     }
     settle().await;
     assert_eq!(server.children("/services"), [""; 0]);
@@ -172,8 +178,8 @@ async fn an_end_and_a_deletion_dropped_anywhere_are_finished_by_the_next() {
             settle().await;
             election.end().await.unwrap();
             for nomination in &mut nominations {
-                let ended = nomination.elected().await.map(|leadership| leadership.token());
-                assert_eq!(ended, Err(EndReason::ElectionEnded), "{end:?}");
+                let ended = nomination.elected().await.unwrap_err();
+                assert_eq!(ended.reason, EndReason::ElectionEnded, "{end:?}");
             }
             settle().await;
             election.delete(QUIET).await.unwrap();
@@ -199,7 +205,7 @@ async fn a_nominee_that_was_away_is_told_of_the_end() {
     wait(3).await;
     assert_eq!(leadership.lost().await, LostReason::Evicted);
     for nomination in &mut nominations {
-        assert_eq!(nomination.elected().await.unwrap_err(), EndReason::ElectionEnded);
+        assert_eq!(nomination.elected().await.unwrap_err().reason, EndReason::ElectionEnded);
     }
     settle().await;
     assert_eq!(server.children(ELECTION), ["ended"]);

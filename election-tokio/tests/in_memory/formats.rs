@@ -223,9 +223,9 @@ async fn an_election_that_is_over_ends_its_nominations() {
     assert_eq!(server.requests(OpCode::EXISTS), watched + 5);
     assert_eq!(leadership.lost().await, LostReason::ElectionEnded);
     let over = EndReason::ElectionEnded;
-    assert_eq!(first.elected().await.unwrap_err(), over);
-    assert_eq!(second.elected().await.unwrap_err(), over);
-    assert_eq!(election(&client).nominate().unwrap().elected().await.unwrap_err(), over);
+    assert_eq!(first.elected().await.unwrap_err().reason, over);
+    assert_eq!(second.elected().await.unwrap_err().reason, over);
+    assert_eq!(election(&client).nominate().unwrap().elected().await.unwrap_err().reason, over);
     settle().await;
     assert_eq!(server.children(ELECTION), ["DONE"]);
 }

@@ -4,6 +4,7 @@ use core::future::{pending, ready};
 use core::time::Duration;
 
 use election_tokio::election::{Departure, ElectionNode};
+use election_tokio::error::Place;
 use election_tokio::format::Format;
 use election_tokio::lock::{
     Lock, LockError, LockFailure, LockFormatError, LockGuard, LockLost, ReleaseError,
@@ -234,7 +235,8 @@ async fn what_is_lost_is_told_and_writes_nothing() {
     wait(3).await;
     assert!(server.children(LOCK).is_empty(), "it is not taken again");
     let released = guard.release().await;
-    assert_eq!(released, Err(ReleaseError::AlreadyLost(LockLost::SessionExpired)));
+    let at = Place::new("lock", LOCK, "release");
+    assert_eq!(released, Err(ReleaseError::AlreadyLost { at, lost: LockLost::SessionExpired }));
 
     let guard = lock(&client).lock().await.unwrap();
     client.delete(&format!("{LOCK}/{}", guard.znode()), Version::ANY).await.unwrap();

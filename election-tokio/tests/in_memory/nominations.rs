@@ -255,7 +255,7 @@ async fn a_nomination_that_fails_at_once_is_over() {
     let too_much = vec![0; 2 * 1024 * 1024];
     let mut nomination = election(&client).data(too_much).nominate().unwrap();
     let mut status = nomination.updates();
-    let reason = nomination.elected().await.unwrap_err();
+    let reason = nomination.elected().await.unwrap_err().reason;
     assert!(matches!(reason, EndReason::Failed(_)), "{reason}");
     let next = tokio::time::timeout(Duration::from_secs(1), async {
         while status.next().await.is_some() {}

@@ -10,6 +10,7 @@ use election_tokio::counter::CounterError;
 use election_tokio::election::ElectionNode;
 use election_tokio::group::{MembershipError, WhenTaken};
 use election_tokio::lock::{LockError, LockFailure};
+use election_tokio::slots::SlotEvent;
 use election_tokio::{Client, CreateMode, ErrorCode};
 use zk_jute::OpCode;
 
@@ -175,6 +176,8 @@ async fn what_users_hold_shows_itself_in_one_line() {
     let member = client.group("/group").join_as("a", "1").await.unwrap();
     client.queue("/queue").put("wash").await.unwrap();
     let claimed = client.queue("/queue").claim().await.unwrap();
+    let mut slots = client.slots("/shards", 1).join("a").unwrap();
+    let Some(Ok(SlotEvent::Gained(slot))) = slots.next().await else { panic!("no slot") };
     let token = |token: election_tokio::Token| format!("token: {token}");
     let cases = [
         (format!("{nomination:?}"), ["/leader", "Leading"].map(String::from)),
@@ -182,6 +185,7 @@ async fn what_users_hold_shows_itself_in_one_line() {
         (format!("{guard:?}"), ["/lock/_c_".into(), token(guard.token())]),
         (format!("{permit:?}"), ["/three/leases/".into(), token(permit.token())]),
         (format!("{member:?}"), ["/group/a", "Joined"].map(String::from)),
+        (format!("{slot:?}"), ["slot: 0".into(), token(slot.token())]),
         (format!("{claimed:?}"), ["Claimed", "queue-"].map(String::from)),
     ];
     for (shown, words) in cases {

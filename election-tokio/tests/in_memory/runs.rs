@@ -149,7 +149,7 @@ async fn what_standing_again_does_not_repair_ends_the_run() {
         let error = nomination.run_with(OPTIONS, pending::<()>(), work).await.unwrap_err();
         assert_eq!(error.reason, EndReason::Lost(LostReason::SessionExpired));
         assert_eq!(error.terms.last().unwrap().work, WorkEnd::Dropped);
-        assert_eq!(error.to_string(), "the session expired");
+        assert_eq!(error.to_string(), "election /election, run: the session expired");
     }
     let server = Server::new();
     let client = server.client().await;

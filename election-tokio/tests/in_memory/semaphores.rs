@@ -5,6 +5,7 @@ use core::num::NonZeroU32;
 use core::time::Duration;
 
 use election_tokio::election::{Departure, ElectionNode, NodeKind};
+use election_tokio::error::Place;
 use election_tokio::lock::{LockError, LockFailure, LockLost, ReleaseError};
 use election_tokio::semaphore::{Permit, Semaphore};
 use election_tokio::session::SessionEnd;
@@ -230,7 +231,8 @@ async fn a_permit_that_is_lost_is_told_and_writes_nothing() {
     wait(3).await;
     assert_eq!(standing(&server), (0, 0), "it is not taken again");
     let released = permit.release().await;
-    assert_eq!(released, Err(ReleaseError::AlreadyLost(LockLost::SessionExpired)));
+    let at = Place::new("semaphore", SEMAPHORE, "release");
+    assert_eq!(released, Err(ReleaseError::AlreadyLost { at, lost: LockLost::SessionExpired }));
 
     let permit = semaphore(&client, 1).acquire().await.unwrap();
     settle().await;

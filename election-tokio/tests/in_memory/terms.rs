@@ -22,7 +22,7 @@ async fn a_leadership_is_had_at_once_or_within_a_time_or_not() {
     leadership.resign().await.unwrap();
     assert!(follower.elected_within(Duration::ZERO).await.unwrap().is_some());
     let ended = leader.try_elected().unwrap_err();
-    assert_eq!(ended.to_string(), "resigned");
+    assert_eq!(ended.to_string(), "election /election, stand: resigned");
 }
 
 #[tokio::test(start_paused = true)]

@@ -44,9 +44,9 @@ async fn beyond_the_last_sequence_number_a_nomination_fails() {
     let mut last = client.election(ELECTION).nominate().unwrap();
     let leadership = last.elected().await.unwrap();
     for _ in 0..3 {
-        let reason = client.election(ELECTION).nominate().unwrap().elected().await.unwrap_err();
-        assert_eq!(reason, EndReason::Failed(NominationError::SequenceExhausted));
-        assert!(reason.to_string().contains("fresh election node"), "{reason}");
+        let ended = client.election(ELECTION).nominate().unwrap().elected().await.unwrap_err();
+        assert_eq!(ended.reason, EndReason::Failed(NominationError::SequenceExhausted));
+        assert!(ended.to_string().contains("fresh election node"), "{ended}");
     }
     wait(1).await;
     assert_eq!(server.children(ELECTION), [leadership.candidate().to_string()]);

@@ -7,6 +7,7 @@ use crate::election::inner::WithdrawError;
 use crate::election::preferring::BetterCandidate;
 use crate::election::status::{EndReason, LostReason};
 use crate::election::step_down_request::StepDownRequested;
+use crate::error::Place;
 
 /// The result of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,7 +34,7 @@ pub enum RunEnd {
 }
 
 /// The fate of the candidate znode at the end of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Resignation {
     /// It is gone, or there was none.
@@ -51,9 +52,11 @@ pub enum Resignation {
 /// A service with the [`reason`](Self::reason) [`EndReason::Failed`] or [`EndReason::ElectionEnded`] can
 /// do nothing until an operator has acted: end it with an exit code after which its manager does not restart it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{reason}")]
+#[error("{at}: {reason}")]
 #[non_exhaustive]
 pub struct RunError<T> {
+    /// The recipe, its path and the step.
+    pub at: Place,
     /// Why the nomination ended.
     pub reason: EndReason,
     /// The report on each term.

@@ -10,6 +10,7 @@ use tokio::sync::watch;
 use tokio::time::timeout;
 use zk_session::SessionEnd;
 
+use super::RUN;
 use super::cancelled::Cancelled;
 use super::checks::Checks;
 use super::options::RunOptions;
@@ -138,7 +139,9 @@ impl Election {
         loop {
             match before(shutdown.as_mut(), self.well_or_closed(well)).await {
                 Some(Ok(())) => {}
-                Some(Err(reason)) => return Err(RunError { reason, terms }.into()),
+                Some(Err(reason)) => {
+                    return Err(RunError { at: self.place(RUN), reason, terms }.into());
+                }
                 None => {
                     let (end, resignation) = (RunEnd::Shutdown, Resignation::Done(departure));
                     return Ok(RunReport { end, terms, resignation });
@@ -155,11 +158,13 @@ impl Election {
                     return Ok(nomination.conclude(end, options.resignation, terms).await?);
                 }
                 Ok(Stint::Unwell) => {}
-                Err(reason) => return Ok(concluded(reason, terms)?),
+                Err(reason) => return Ok(concluded(self.place(RUN), reason, terms)?),
             }
             departure = match nomination.withdrawn(shutdown.as_mut(), &options).await {
                 Left::Done(departure) => departure,
-                Left::Ended(reason) => return Err(RunError { reason, terms }.into()),
+                Left::Ended(reason) => {
+                    return Err(RunError { at: self.place(RUN), reason, terms }.into());
+                }
                 Left::Shutdown(resignation) => {
                     return Ok(RunReport { end: RunEnd::Shutdown, terms, resignation });
                 }
@@ -191,8 +196,10 @@ impl Nomination {
         };
         match left {
             Ok(departure) => Left::Done(departure),
-            Err(WithdrawError::AlreadyEnded(reason)) => Left::Ended(reason),
-            Err(WithdrawError::Unconfirmed(end)) => Left::Ended(EndReason::ClientClosed(end)),
+            Err(WithdrawError::AlreadyEnded { reason, .. }) => Left::Ended(reason),
+            Err(WithdrawError::Unconfirmed { end, .. }) => {
+                Left::Ended(EndReason::ClientClosed(end))
+            }
         }
     }
 }

@@ -82,7 +82,7 @@ impl Life {
             let leadership = tokio::select! {
                 biased;
                 () = resign.notified() => None,
-                elected = nomination.elected() => match elected {
+                elected = nomination.elected() => match elected.map_err(|ended| ended.reason) {
                     Ok(leadership) => Some(Arc::new(leadership)),
                     Err(EndReason::ClientClosed(_)) => return,
                     Err(EndReason::Failed(NominationError::Rejected(THROTTLED))) => {

@@ -86,7 +86,7 @@ impl Life {
     /// Serves until the nomination is over; `None` once the client is closed.
     async fn serve(&self, mut nomination: Nomination, rng: &mut fastrand::Rng) -> Option<()> {
         loop {
-            match nomination.elected().await {
+            match nomination.elected().await.map_err(|ended| ended.reason) {
                 Ok(leadership) => {
                     let leadership = Arc::new(leadership);
                     self.laws.operated_by(self.number, &leadership);

@@ -5,7 +5,7 @@ use core::ops::Range;
 use core::time::Duration;
 use std::sync::Arc;
 
-use election_tokio::election::{EndReason, NominationError};
+use election_tokio::election::{EndReason, NominationEnded, NominationError};
 use election_tokio::lock::{LockError, LockFailure};
 use election_tokio::slots::{SlotEvent, SlotGuard, Slots, SlotsError};
 use election_tokio::{Client, ErrorCode, ErrorKind, TransactionError};
@@ -194,7 +194,7 @@ impl Life {
 
 fn is_closed(error: &SlotsError) -> bool {
     match error {
-        SlotsError::Ended(EndReason::ClientClosed(_))
+        SlotsError::Ended(NominationEnded { reason: EndReason::ClientClosed(_), .. })
         | SlotsError::Lock(LockError::ClientClosed { .. }) => true,
         SlotsError::Request(error) => matches!(error.kind(), ErrorKind::Closed),
         _ => false,
@@ -205,7 +205,10 @@ fn is_closed(error: &SlotsError) -> bool {
 fn is_throttled(error: &SlotsError) -> bool {
     const THROTTLED: i32 = ErrorCode::THROTTLED_OP.get();
     match error {
-        SlotsError::Ended(EndReason::Failed(NominationError::Rejected(code)))
+        SlotsError::Ended(NominationEnded {
+            reason: EndReason::Failed(NominationError::Rejected(code)),
+            ..
+        })
         | SlotsError::Lock(LockError::Failed { failure: LockFailure::Rejected(code), .. }) => {
             *code == THROTTLED
         }

@@ -9,7 +9,7 @@ use crate::{Page, pages_in, top};
 
 const GUIDE: &str = "docs/guide";
 /// The files that declare the errors which the guide explains.
-const ERRORS: [(&str, &str); 11] = [
+const ERRORS: [(&str, &str); 12] = [
     ("ConnectError", "election-tokio/src/client/failure.rs"),
     ("ElectionError", "election-tokio/src/election.rs"),
     ("EndError", "election-tokio/src/election/ending.rs"),
@@ -18,6 +18,7 @@ const ERRORS: [(&str, &str); 11] = [
     ("LockError", "election-tokio/src/lock/error.rs"),
     ("LostReason", "election-session/src/status.rs"),
     ("NominationError", "election-core/src/outcome.rs"),
+    ("ReleaseError", "election-tokio/src/lock/error.rs"),
     ("SessionEnd", "session/src/event.rs"),
     ("TransactionError", "election-tokio/src/client/transaction.rs"),
     ("WithdrawError", "election-tokio/src/election/inner.rs"),

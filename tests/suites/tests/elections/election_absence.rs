@@ -99,9 +99,9 @@ async fn without_a_server_nobody_leads_and_everybody_may_leave(server: ServerKin
     assert_eq!(reason, LostReason::LeaseLapsed);
     assert!(!leadership.is_valid());
 
-    let reason = soon("the nomination ends", ended.elected()).await?;
-    let reason = reason.expect_err("its client has ended");
-    assert!(matches!(reason, EndReason::ClientClosed(_)), "{reason:?}");
+    let ended = soon("the nomination ends", ended.elected()).await?;
+    let ended = ended.expect_err("its client has ended");
+    assert!(matches!(ended.reason, EndReason::ClientClosed(_)), "{ended:?}");
     for nomination in [follower, late, leader] {
         let withdrawn = soon("the nominee has withdrawn", nomination.withdraw()).await?;
         let departure = withdrawn.expect("there is nothing to wait for");

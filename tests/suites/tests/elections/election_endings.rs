@@ -48,7 +48,7 @@ async fn is_told(mut nomination: Nomination) -> Result<(), NotInTime> {
             }
         }
     });
-    assert_eq!(ended.await?, EndReason::ElectionEnded);
+    assert_eq!(ended.await?.reason, EndReason::ElectionEnded);
     Ok(())
 }
 

@@ -83,7 +83,7 @@ async fn an_evicted_leader_ends_if_it_is_to(server: ServerKind) -> TestResult {
     assert_eq!(lost, LostReason::Evicted);
     let ended = soon("the nomination ends", nominations[0].elected()).await?;
     let ended = ended.expect_err("it is not to stand again");
-    assert_eq!(ended, EndReason::Lost(LostReason::Evicted));
+    assert_eq!(ended.reason, EndReason::Lost(LostReason::Evicted));
     leads(&mut nominations[1]).await?;
     assert_eq!(arena.children().await?.len(), 1);
     Ok(())
@@ -127,7 +127,7 @@ async fn an_evicted_follower_ends_if_it_is_to(server: ServerKind) -> TestResult 
     arena.evict(&middle).await?;
     let ended = soon("the nomination ends", nominations[1].elected()).await?;
     let ended = ended.expect_err("it is not to stand again");
-    assert_eq!(ended, EndReason::Lost(LostReason::Evicted));
+    assert_eq!(ended.reason, EndReason::Lost(LostReason::Evicted));
     follows_this(&nominations[2], leadership.candidate()).await?;
     Ok(())
 }

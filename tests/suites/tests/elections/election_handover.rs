@@ -8,6 +8,7 @@ use core::time::Duration;
 use election_tokio::election::{
     CandidateName, Departure, EndReason, LostReason, Nomination, Role, WithdrawError,
 };
+use election_tokio::error::Place;
 use election_tokio::watch::EventType;
 use election_tokio::{SessionId, Version};
 use zk_test_kit::election::{Arena, ELECTION, follows, follows_this, leads, reaches, soon};
@@ -215,7 +216,7 @@ async fn a_closed_client_makes_way_at_once(server: ServerKind) -> TestResult {
     assert!(matches!(lost, LostReason::ClientClosed(_)), "{lost:?}");
     let ended = soon("the nomination is over", leader.elected()).await?;
     let ended = ended.expect_err("the client is closed");
-    assert!(matches!(ended, EndReason::ClientClosed(_)), "{ended:?}");
+    assert!(matches!(ended.reason, EndReason::ClientClosed(_)), "{ended:?}");
     Ok(())
 }
 
@@ -299,7 +300,8 @@ async fn resigning_from_what_was_lost_says_so(server: ServerKind) -> TestResult 
     soon("the loss is told", leadership.lost()).await?;
     let resigned = soon("the answer", leadership.resign()).await?;
     let lost = EndReason::Lost(LostReason::Evicted);
-    assert_eq!(resigned, Err(WithdrawError::AlreadyEnded(lost)));
+    let at = Place::new("election", ELECTION, "resign");
+    assert_eq!(resigned, Err(WithdrawError::AlreadyEnded { at, reason: lost }));
     Ok(())
 }
 

@@ -32,9 +32,9 @@ on_both_servers! {
 
 async fn fails(nomination: &mut Nomination) -> Result<NominationError, TestFailure> {
     let ended = soon("the nomination ends", nomination.elected()).await?;
-    let failure = match ended.map(|leadership| leadership.token()) {
+    let failure = match ended.map_err(|ended| ended.reason) {
         Err(EndReason::Failed(error)) => Ok(error),
-        other => Err(other),
+        other => Err(other.map(|leadership| leadership.token())),
     };
     Ok(failure.expect("it cannot stand"))
 }
