@@ -12,7 +12,7 @@ use crate::data::Data;
 
 /// A candidate or a contender, with the fields that `zkelect list --json` has for it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(crate) struct Shown {
+pub(crate) struct ShownCandidate {
     /// The candidate's data if it can be shown: by convention its name.
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<String>,
@@ -23,7 +23,7 @@ pub(crate) struct Shown {
     data: Data,
 }
 
-impl Shown {
+impl ShownCandidate {
     fn new(znode: &str, session: SessionId, token: Token, data: &[u8]) -> Self {
         let data = Data::from(data);
         Self {
@@ -76,21 +76,21 @@ impl Shown {
 
 pub(crate) const HEADER: [&str; 4] = ["ID", "ZNODE", "SESSION", "TOKEN"];
 
-impl From<&Candidate> for Shown {
+impl From<&Candidate> for ShownCandidate {
     fn from(candidate: &Candidate) -> Self {
         let Candidate { name, session, token, data, .. } = candidate;
         Self::new(name, *session, *token, data)
     }
 }
 
-impl From<&Contender> for Shown {
+impl From<&Contender> for ShownCandidate {
     fn from(contender: &Contender) -> Self {
         let Contender { name, session, token, data, .. } = contender;
         Self::new(name, *session, *token, data)
     }
 }
 
-impl From<&ObservedLeader> for Shown {
+impl From<&ObservedLeader> for ShownCandidate {
     fn from(leader: &ObservedLeader) -> Self {
         let ObservedLeader { candidate, session, token, data, .. } = leader;
         Self::new(&candidate.text(), *session, *token, data)
@@ -103,7 +103,8 @@ mod tests {
 
     #[test]
     fn a_candidate_is_called_by_its_name_or_its_znode() {
-        let shown = |data: &[u8]| Shown::new("c-1", SessionId::new(1), Token::new(7), data);
+        let shown =
+            |data: &[u8]| ShownCandidate::new("c-1", SessionId::new(1), Token::new(7), data);
         let named = shown(b"host-a");
         assert!(named.is_called("host-a") && named.is_called("c-1") && !named.is_called("host"));
         assert_eq!(named.describe(), "host-a (token 7)");

@@ -14,7 +14,7 @@ use crate::failure::Failure;
 
 /// The outcome, for JSON.
 #[derive(Serialize)]
-struct Told {
+struct EndingOutcome {
     outcome: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     candidates: Option<u64>,
@@ -52,15 +52,15 @@ pub(crate) async fn reopen(args: ReopenArgs) -> Result<Exit, Failure> {
             console::remark(format_args!("{path} was not ended"));
             ("was_open", String::new())
         }
-        Done::Told(exit) => return Ok(exit),
+        Done::EndingOutcome(exit) => return Ok(exit),
     };
-    say(&Told { outcome, candidates: None }, &text, args.json)
+    say(&EndingOutcome { outcome, candidates: None }, &text, args.json)
 }
 
 enum Done<T> {
     Output(T),
     /// A signal came first.
-    Told(Exit),
+    EndingOutcome(Exit),
 }
 
 async fn done<T>(
@@ -77,7 +77,7 @@ async fn done<T>(
         Ok(Exit::Success)
     })
     .await?;
-    Ok(output.map_or(Done::Told(exit), Done::Output))
+    Ok(output.map_or(Done::EndingOutcome(exit), Done::Output))
 }
 
 fn removed(
@@ -88,14 +88,14 @@ fn removed(
 ) -> Result<Exit, Failure> {
     let count = match *done {
         Done::Output(count) => count,
-        Done::Told(exit) => return Ok(exit),
+        Done::EndingOutcome(exit) => return Ok(exit),
     };
     let plural = if count == 1 { "" } else { "s" };
     let text = format!("{outcome} {}: {count} candidate{plural} stood\n", args.one.election);
-    say(&Told { outcome, candidates: Some(count) }, &text, json)
+    say(&EndingOutcome { outcome, candidates: Some(count) }, &text, json)
 }
 
-fn say(told: &Told, text: &str, json: bool) -> Result<Exit, Failure> {
+fn say(told: &EndingOutcome, text: &str, json: bool) -> Result<Exit, Failure> {
     if json {
         console::print_json(told)?;
     } else {

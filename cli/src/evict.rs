@@ -6,7 +6,7 @@ use election_tokio::{Client, Token};
 use serde::Serialize;
 
 use crate::args::{EvictArgs, Kind};
-use crate::candidate::Shown;
+use crate::candidate::ShownCandidate;
 use crate::candidate::lookup::{self, Meant};
 use crate::console;
 use crate::errand::{errand, within, within_or_in_doubt};
@@ -16,10 +16,10 @@ use crate::list::kind_at;
 
 /// The outcome, for JSON.
 #[derive(Serialize)]
-struct Told {
+struct EvictOutcome {
     outcome: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    candidate: Option<Shown>,
+    candidate: Option<ShownCandidate>,
 }
 
 /// Removes a candidate, and reports which one.
@@ -55,11 +55,11 @@ pub(crate) async fn evict(args: EvictArgs) -> Result<Exit, Failure> {
 fn told(
     args: &EvictArgs,
     outcome: &'static str,
-    candidate: Option<Shown>,
+    candidate: Option<ShownCandidate>,
     exit: Exit,
 ) -> Result<Exit, Failure> {
     if args.json {
-        console::print_json(&Told { outcome, candidate })?;
+        console::print_json(&EvictOutcome { outcome, candidate })?;
     }
     Ok(exit)
 }
@@ -78,7 +78,7 @@ async fn meant(
     client: &Client,
     election: &Election,
     args: &EvictArgs,
-) -> Result<Option<Shown>, Failure> {
+) -> Result<Option<ShownCandidate>, Failure> {
     match (&args.id, args.token) {
         (None, None) => leader(client, election, &args.election.one.election).await,
         (id, token) => {
@@ -93,7 +93,7 @@ async fn leader(
     client: &Client,
     election: &Election,
     node: &str,
-) -> Result<Option<Shown>, Failure> {
+) -> Result<Option<ShownCandidate>, Failure> {
     let mut observer = election.observe(Follow::Leader)?;
     let seen = observer.wait_for(|seen| *seen != Observation::Unknown).await;
     match seen.map_err(|_| observer_ended(node))? {

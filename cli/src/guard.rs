@@ -78,7 +78,7 @@ pub(crate) async fn guard(args: GuardArgs) -> Result<Exit, Failure> {
         family,
         grace: Duration::from_millis(args.grace_ms),
         valid_until,
-        stage: Stage::Running,
+        stage: GuardStage::Running,
         out_of_reach: Vec::new(),
         ask_at: BootTime::now(),
         ready,
@@ -140,7 +140,7 @@ impl Handled {
 
 /// The stage of COMMAND's end.
 #[derive(Clone, Copy)]
-enum Stage {
+enum GuardStage {
     Running,
     Stopping { kill_at: BootTime, ended_by: EndedBy },
     Killing { ended_by: EndedBy },
@@ -150,7 +150,7 @@ struct Watch {
     family: Family,
     grace: Duration,
     valid_until: BootTime,
-    stage: Stage,
+    stage: GuardStage,
     /// The processes that refused a signal, as reported.
     out_of_reach: Vec<Pid>,
     /// When to look for them next.
@@ -216,16 +216,18 @@ impl Watch {
     /// Returns when to kill COMMAND, unless that has begun.
     fn kill_at(&self) -> Option<BootTime> {
         match self.stage {
-            Stage::Running => Some(self.valid_until),
-            Stage::Stopping { kill_at, .. } => Some(kill_at.min(self.valid_until)),
-            Stage::Killing { .. } => None,
+            GuardStage::Running => Some(self.valid_until),
+            GuardStage::Stopping { kill_at, .. } => Some(kill_at.min(self.valid_until)),
+            GuardStage::Killing { .. } => None,
         }
     }
 
     /// Returns whether the lease or the grace is over first.
     fn kills_at(&self) -> KilledAt {
         match self.stage {
-            Stage::Stopping { kill_at, .. } if kill_at < self.valid_until => KilledAt::GraceOver,
+            GuardStage::Stopping { kill_at, .. } if kill_at < self.valid_until => {
+                KilledAt::GraceOver
+            }
             _ => KilledAt::LeaseDeadline,
         }
     }
@@ -237,20 +239,22 @@ impl Watch {
             (Left::Nothing(exit), stage) => Ok(Some(Report::Ended {
                 exit,
                 ended_by: match stage {
-                    Stage::Running => EndedBy::Itself,
-                    Stage::Stopping { ended_by, .. } | Stage::Killing { ended_by } => ended_by,
+                    GuardStage::Running => EndedBy::Itself,
+                    GuardStage::Stopping { ended_by, .. } | GuardStage::Killing { ended_by } => {
+                        ended_by
+                    }
                 },
             })),
-            (Left::Others, Stage::Running) => {
+            (Left::Others, GuardStage::Running) => {
                 self.family.signal(Signal::TERM);
-                self.stage = Stage::Stopping {
+                self.stage = GuardStage::Stopping {
                     kill_at: BootTime::now().plus(self.grace),
                     ended_by: EndedBy::Itself,
                 };
                 Ok(None)
             }
             // A process that was adopted since the last kill.
-            (_, Stage::Killing { .. }) => {
+            (_, GuardStage::Killing { .. }) => {
                 self.family.signal(Signal::KILL);
                 Ok(None)
             }
@@ -260,7 +264,7 @@ impl Watch {
 
     /// Once COMMAND has to end, reports the processes that refuse its signals.
     fn tell_of_refusals(&mut self, run: &Link<Order, Report>) {
-        if matches!(self.stage, Stage::Running) || !self.ask_at.is_past() {
+        if matches!(self.stage, GuardStage::Running) || !self.ask_at.is_past() {
             return;
         }
         self.ask_at = BootTime::now().plus(LOOK);
@@ -283,16 +287,16 @@ impl Watch {
             (Order::Session(session), _) => self.session = Some(*session),
             (Order::NextLine, _) => self.listener = Listener::Listens,
             (Order::ValidUntil(until), _) => self.valid_until = until,
-            (Order::Stop { .. }, Stage::Killing { .. }) => {}
+            (Order::Stop { .. }, GuardStage::Killing { .. }) => {}
             (Order::Stop { signal, kill_at }, stage) => {
                 self.family.signal(Signal::from_named_raw(signal).unwrap_or(Signal::TERM));
                 // A stopped process takes the signal only when it goes on.
                 self.family.signal(Signal::CONT);
                 self.stage = match stage {
-                    Stage::Stopping { kill_at: earlier, ended_by } => {
-                        Stage::Stopping { kill_at: kill_at.min(earlier), ended_by }
+                    GuardStage::Stopping { kill_at: earlier, ended_by } => {
+                        GuardStage::Stopping { kill_at: kill_at.min(earlier), ended_by }
                     }
-                    _ => Stage::Stopping { kill_at, ended_by: EndedBy::Order },
+                    _ => GuardStage::Stopping { kill_at, ended_by: EndedBy::Order },
                 };
             }
         }
@@ -300,10 +304,12 @@ impl Watch {
 
     fn kill(&mut self) {
         self.family.signal(Signal::KILL);
-        self.stage = Stage::Killing {
+        self.stage = GuardStage::Killing {
             ended_by: match self.stage {
-                Stage::Running => EndedBy::Deadline,
-                Stage::Stopping { ended_by, .. } | Stage::Killing { ended_by } => ended_by,
+                GuardStage::Running => EndedBy::Deadline,
+                GuardStage::Stopping { ended_by, .. } | GuardStage::Killing { ended_by } => {
+                    ended_by
+                }
             },
         };
     }

@@ -5,7 +5,7 @@ use election_tokio::{Client, Token};
 use serde::Serialize;
 
 use crate::args::HandOverArgs;
-use crate::candidate::Shown;
+use crate::candidate::ShownCandidate;
 use crate::candidate::lookup::{self, Meant};
 use crate::console;
 use crate::errand::{errand, within, within_or_in_doubt};
@@ -17,12 +17,12 @@ const MOST_TOLD: usize = 10;
 
 /// The outcome, for JSON.
 #[derive(Serialize)]
-struct Told<'a> {
+struct HandOverOutcome<'a> {
     outcome: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    candidate: Option<&'a Shown>,
-    #[serde(skip_serializing_if = "<[Shown]>::is_empty")]
-    ahead: &'a [Shown],
+    candidate: Option<&'a ShownCandidate>,
+    #[serde(skip_serializing_if = "<[ShownCandidate]>::is_empty")]
+    ahead: &'a [ShownCandidate],
 }
 
 /// How a hand-over to a candidate that was found has ended.
@@ -93,20 +93,20 @@ async fn ahead(
     election: &Election,
     node: &str,
     tokens: &[Token],
-) -> Result<Vec<Shown>, Failure> {
+) -> Result<Vec<ShownCandidate>, Failure> {
     let count = tokens.len().min(MOST_TOLD);
-    let is_told = |candidate: &Shown| tokens.contains(&Token::new(candidate.token()));
+    let is_told = |candidate: &ShownCandidate| tokens.contains(&Token::new(candidate.token()));
     lookup::first(count, client, election, node, is_told).await
 }
 
 fn refused(
     args: &HandOverArgs,
-    candidate: &Shown,
+    candidate: &ShownCandidate,
     count: usize,
-    ahead: &[Shown],
+    ahead: &[ShownCandidate],
 ) -> Result<Exit, Failure> {
     told_with(args, "refused", Some(candidate), ahead)?;
-    let mut names: Vec<String> = ahead.iter().map(Shown::describe).collect();
+    let mut names: Vec<String> = ahead.iter().map(ShownCandidate::describe).collect();
     match count.saturating_sub(names.len()) {
         0 => {}
         others => names.push(format!("{others} more")),
@@ -122,7 +122,7 @@ fn refused(
 fn told(
     args: &HandOverArgs,
     outcome: &'static str,
-    candidate: Option<&Shown>,
+    candidate: Option<&ShownCandidate>,
     exit: Exit,
 ) -> Result<Exit, Failure> {
     told_with(args, outcome, candidate, &[])?;
@@ -132,11 +132,11 @@ fn told(
 fn told_with(
     args: &HandOverArgs,
     outcome: &'static str,
-    candidate: Option<&Shown>,
-    ahead: &[Shown],
+    candidate: Option<&ShownCandidate>,
+    ahead: &[ShownCandidate],
 ) -> Result<(), Failure> {
     if args.json {
-        console::print_json(&Told { outcome, candidate, ahead })?;
+        console::print_json(&HandOverOutcome { outcome, candidate, ahead })?;
     }
     Ok(())
 }

@@ -6,7 +6,7 @@ use serde::Serialize;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::args::{AfterTime, Kind, LockFormat, RevokeArgs};
-use crate::candidate::Shown;
+use crate::candidate::ShownCandidate;
 use crate::connection;
 use crate::console;
 use crate::errand::{errand, within};
@@ -16,11 +16,11 @@ use crate::list::kind_at;
 
 /// The fates of the contenders, for JSON.
 #[derive(Default, Serialize)]
-struct Told {
+struct RevokeOutcome {
     outcome: &'static str,
-    released: Vec<Shown>,
-    removed: Vec<Shown>,
-    holding: Vec<Shown>,
+    released: Vec<ShownCandidate>,
+    removed: Vec<ShownCandidate>,
+    holding: Vec<ShownCandidate>,
 }
 
 /// Asks, waits, and reports what became of each contender.
@@ -41,7 +41,10 @@ pub(crate) async fn revoke(args: RevokeArgs) -> Result<Exit, Failure> {
             console::remark(format_args!("{what} {path}"));
             point_to_election(client, path).await;
             if args.json {
-                console::print_json(&Told { outcome: "none", ..Told::default() })?;
+                console::print_json(&RevokeOutcome {
+                    outcome: "none",
+                    ..RevokeOutcome::default()
+                })?;
             }
             return Ok(Exit::Busy(1));
         }
@@ -67,7 +70,9 @@ async fn meant(client: &Client, lock: &Lock, args: &RevokeArgs) -> Result<Vec<Co
     let mut contenders = lock.contenders().await?;
     match (&args.id, args.token) {
         (None, None) => contenders.retain(|contender| contender.turn == Turn::Holds),
-        (Some(id), _) => contenders.retain(|contender| Shown::from(contender).is_called(id)),
+        (Some(id), _) => {
+            contenders.retain(|contender| ShownCandidate::from(contender).is_called(id))
+        }
         (None, Some(token)) => contenders.retain(|contender| contender.token == token),
     }
     match (&args.id, contenders.as_slice()) {
@@ -81,8 +86,12 @@ async fn meant(client: &Client, lock: &Lock, args: &RevokeArgs) -> Result<Vec<Co
 }
 
 /// Asks all, and waits for them until one moment for all.
-async fn told(lock: &Lock, meant: Vec<Contender>, args: &RevokeArgs) -> Result<Told, Failure> {
-    let mut told = Told::default();
+async fn told(
+    lock: &Lock,
+    meant: Vec<Contender>,
+    args: &RevokeArgs,
+) -> Result<RevokeOutcome, Failure> {
+    let mut told = RevokeOutcome::default();
     let deadline = Instant::now().checked_add(*args.within);
     // With no time to release, what is removed in any case is not asked.
     if !args.within.is_zero() || args.after_time() == AfterTime::Leave {
@@ -90,7 +99,7 @@ async fn told(lock: &Lock, meant: Vec<Contender>, args: &RevokeArgs) -> Result<T
             match within(*args.node.timeout, lock.request_revoke(contender)).await {
                 Ok(_) => console::remark(format_args!(
                     "{} is asked to release",
-                    Shown::from(contender).describe()
+                    ShownCandidate::from(contender).describe()
                 )),
                 // They cannot be asked; to remove them needs no consent.
                 Err(Failure::Operating(OperatingFailure::Revoke(RevokeError::Format {
@@ -101,7 +110,7 @@ async fn told(lock: &Lock, meant: Vec<Contender>, args: &RevokeArgs) -> Result<T
         }
     }
     for contender in meant {
-        let shown = Shown::from(&contender);
+        let shown = ShownCandidate::from(&contender);
         match went(lock, &contender, deadline, args).await? {
             Some(Revoked::LetGo) => told.released.push(shown),
             Some(Revoked::Removed) => told.removed.push(shown),
@@ -148,7 +157,7 @@ async fn went(
     }
 }
 
-fn report(told: Told, args: &RevokeArgs) -> Result<Exit, Failure> {
+fn report(told: RevokeOutcome, args: &RevokeArgs) -> Result<Exit, Failure> {
     if args.json {
         console::print_json(&told)?;
     } else {

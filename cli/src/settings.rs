@@ -18,7 +18,7 @@ use clap::{ArgMatches, Command};
 use configured::Configured;
 use environment::{in_environment, of_environment};
 pub(crate) use error::SettingsError;
-use place::{Place, arguments_of, options};
+use place::{CalledSubcommand, arguments_of, options};
 
 /// The option that names the configuration file.
 const CONFIG: &str = "config";
@@ -59,7 +59,7 @@ pub(crate) fn settled(
     let mut command = command.clone();
     command.build();
     let as_they_are = |arguments| Settled { arguments, given: Vec::new() };
-    let (Ok(matches), Some(place)) = (lenient, Place::find(&command, &arguments)) else {
+    let (Ok(matches), Some(place)) = (lenient, CalledSubcommand::find(&command, &arguments)) else {
         // They ask for help, or will be refused.
         return Ok(as_they_are(arguments));
     };

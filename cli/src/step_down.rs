@@ -8,7 +8,7 @@ use serde::Serialize;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::args::StepDownArgs;
-use crate::candidate::Shown;
+use crate::candidate::ShownCandidate;
 use crate::console;
 use crate::errand::{errand, within, within_or_in_doubt};
 use crate::exit::Exit;
@@ -19,12 +19,12 @@ const SUCCESSION: Duration = Duration::from_secs(2);
 
 /// The outcome of the request, for JSON.
 #[derive(Serialize)]
-struct Told {
+struct StepDownOutcome {
     outcome: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    asked: Option<Shown>,
+    asked: Option<ShownCandidate>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    leader: Option<Shown>,
+    leader: Option<ShownCandidate>,
 }
 
 /// Leaves the request, and waits until the leader that was asked leads no more.
@@ -41,7 +41,7 @@ pub(crate) async fn step_down(args: StepDownArgs) -> Result<Exit, Failure> {
             StepDownRequest::NoLeader => {
                 console::remark(format_args!("{} has no leader", args.election.one.election));
                 if args.json {
-                    let none = Told { outcome: "no_leader", asked: None, leader: None };
+                    let none = StepDownOutcome { outcome: "no_leader", asked: None, leader: None };
                     console::print_json(&none)?;
                 }
                 Ok(Exit::Busy(1))
@@ -63,11 +63,11 @@ async fn outcome(
     args: &StepDownArgs,
     observer: &mut Observer,
     token: Token,
-    asked: Option<Shown>,
+    asked: Option<ShownCandidate>,
     until: Instant,
 ) -> Result<Exit, Failure> {
     let node = &args.election.one.election;
-    let who = asked.as_ref().map_or_else(|| format!("token {token}"), Shown::describe);
+    let who = asked.as_ref().map_or_else(|| format!("token {token}"), ShownCandidate::describe);
     console::remark(format_args!("{who} is asked to step down"));
     let is_another = |seen: &Observation| seen.first().is_none_or(|first| first.token != token);
     let over = match timeout_at(until, known(node, observer, is_another)).await {
@@ -77,7 +77,7 @@ async fn outcome(
     let Some(leader) = over else {
         if args.json {
             let leader = asked.clone();
-            console::print_json(&Told { outcome: "still_leads", asked, leader })?;
+            console::print_json(&StepDownOutcome { outcome: "still_leads", asked, leader })?;
         }
         return Err(OperatingFailure::StillLeads { who, within: *args.within }.into());
     };
@@ -96,7 +96,7 @@ async fn outcome(
         None => "there is no leader now".to_owned(),
     };
     if args.json {
-        console::print_json(&Told { outcome: "stepped_down", asked, leader })?;
+        console::print_json(&StepDownOutcome { outcome: "stepped_down", asked, leader })?;
     } else {
         console::print(&format!("{who} leads no more; {next}\n"))?;
     }
@@ -108,12 +108,12 @@ async fn known(
     election: &str,
     observer: &mut Observer,
     mut wanted: impl FnMut(&Observation) -> bool,
-) -> Result<Option<Shown>, VerifyError> {
+) -> Result<Option<ShownCandidate>, VerifyError> {
     let is_known =
         |seen: &Observation| *seen != Observation::Unknown && (is_failed(seen) || wanted(seen));
     match observer.wait_for(is_known).await.map_err(|_| observer_ended(election))? {
         Observation::Failed(failure) => Err(observer_failed(election, failure)),
-        seen => Ok(seen.first().map(Shown::from)),
+        seen => Ok(seen.first().map(ShownCandidate::from)),
     }
 }
 

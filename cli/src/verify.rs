@@ -12,7 +12,7 @@ use crate::failure::Failure;
 
 /// An answer, for JSON.
 #[derive(Serialize)]
-struct Answer {
+struct VerifyOutcome {
     verdict: &'static str,
     token: i64,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -40,7 +40,7 @@ pub(crate) async fn verify(args: VerifyArgs) -> Result<Exit, Failure> {
     .await
 }
 
-fn answer(token: Token, verdict: Verdict) -> (Answer, String) {
+fn answer(token: Token, verdict: Verdict) -> (VerifyOutcome, String) {
     let mut blocked_by = None;
     let (verdict, leader, text) = match verdict {
         Verdict::Blocked { by } => {
@@ -68,5 +68,5 @@ fn answer(token: Token, verdict: Verdict) -> (Answer, String) {
             format!("token {token} does not lead yet: the leader has token {leader}"),
         ),
     };
-    (Answer { verdict, token: token.get(), leader, blocked_by }, text)
+    (VerifyOutcome { verdict, token: token.get(), leader, blocked_by }, text)
 }

@@ -34,7 +34,7 @@ use crate::ticket::Ticket;
 pub struct Barrier {
     task: BarrierTask,
     line: Line<Request>,
-    stage: Stage,
+    stage: BarrierStage,
     /// The node of the barrier that was seen first, or that is to be deleted.
     seen: Option<Token>,
 }
@@ -53,7 +53,7 @@ pub enum BarrierTask {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Stage {
+enum BarrierStage {
     Creating,
     /// It creates the node with its ancestors, because one of them is missing.
     CreatingNode,
@@ -88,23 +88,25 @@ impl Barrier {
     /// Returns how it ended, if it has.
     pub const fn end(&self) -> Option<BarrierEnd> {
         match self.stage {
-            Stage::Ended(end) => Some(end),
+            BarrierStage::Ended(end) => Some(end),
             _ => None,
         }
     }
 
-    const fn first_stage(task: BarrierTask) -> Stage {
+    const fn first_stage(task: BarrierTask) -> BarrierStage {
         match task {
-            BarrierTask::Set => Stage::Creating,
-            BarrierTask::Lift | BarrierTask::Wait | BarrierTask::Ask => Stage::Checking,
+            BarrierTask::Set => BarrierStage::Creating,
+            BarrierTask::Lift | BarrierTask::Wait | BarrierTask::Ask => BarrierStage::Checking,
         }
     }
 
     fn connected(&mut self, joined: Joined) {
         self.stage = match (self.stage, joined) {
-            (Stage::Ended(_), _) => return,
+            (BarrierStage::Ended(_), _) => return,
             // Each server that this session comes to has applied what the session has seen.
-            (Stage::Looking | Stage::Watching(_), Joined::Same) => Stage::Looking,
+            (BarrierStage::Looking | BarrierStage::Watching(_), Joined::Same) => {
+                BarrierStage::Looking
+            }
             _ => Self::first_stage(self.task),
         };
     }
@@ -113,43 +115,45 @@ impl Barrier {
         self.stage = match (request, result) {
             (Request::Create, Ok(Reply::Created { .. }) | Err(Failure::NodeExists))
             | (Request::CreateNode, Ok(Reply::NodeCreated) | Err(Failure::NodeExists)) => {
-                Stage::Ended(BarrierEnd::Set)
+                BarrierStage::Ended(BarrierEnd::Set)
             }
-            (Request::Create, Err(Failure::NoNode)) => Stage::CreatingNode,
+            (Request::Create, Err(Failure::NoNode)) => BarrierStage::CreatingNode,
             (Request::Check, Ok(Reply::Committed(_))) => match self.task {
-                BarrierTask::Ask => Stage::Ended(BarrierEnd::Is(BarrierState::Set)),
-                _ => Stage::Looking,
+                BarrierTask::Ask => BarrierStage::Ended(BarrierEnd::Is(BarrierState::Set)),
+                _ => BarrierStage::Looking,
             },
             (Request::Check, Err(Failure::Aborted { code: NO_NODE, .. }))
             | (Request::Look, Err(Failure::NoNode))
             | (Request::Delete, Ok(Reply::Deleted) | Err(Failure::NoNode)) => self.lifted(),
             (Request::Look, Ok(Reply::Exists(stat))) => self.looked(ticket, stat.token),
-            (_, Err(failure)) => Stage::Ended(BarrierEnd::Failed(BarrierFailure::of(*failure))),
-            (_, Ok(_)) => Stage::Ended(BarrierEnd::Failed(BarrierFailure::UnexpectedReply)),
+            (_, Err(failure)) => {
+                BarrierStage::Ended(BarrierEnd::Failed(BarrierFailure::of(*failure)))
+            }
+            (_, Ok(_)) => BarrierStage::Ended(BarrierEnd::Failed(BarrierFailure::UnexpectedReply)),
         };
     }
 
     /// Notes that it is not set, or was not at some moment.
-    const fn lifted(&self) -> Stage {
-        Stage::Ended(match self.task {
+    const fn lifted(&self) -> BarrierStage {
+        BarrierStage::Ended(match self.task {
             BarrierTask::Wait => BarrierEnd::Passed,
             BarrierTask::Ask => BarrierEnd::Is(BarrierState::Lifted),
             BarrierTask::Set | BarrierTask::Lift => BarrierEnd::Lifted,
         })
     }
 
-    fn looked(&mut self, ticket: Ticket, token: Token) -> Stage {
+    fn looked(&mut self, ticket: Ticket, token: Token) -> BarrierStage {
         match (self.seen, self.task) {
             // It was set again since. For a waiter this means that it was lifted; a client that
             // lifts must not send its delete again, to another client's barrier.
             (Some(seen), _) if seen != token => self.lifted(),
             (_, BarrierTask::Wait) => {
                 self.seen = Some(token);
-                Stage::Watching(ticket)
+                BarrierStage::Watching(ticket)
             }
             _ => {
                 self.seen = Some(token);
-                Stage::Deleting
+                BarrierStage::Deleting
             }
         }
     }
@@ -158,38 +162,40 @@ impl Barrier {
         self.stage = match change {
             // The server had applied everything that was committed when the waiter began.
             Change::Deleted => self.lifted(),
-            Change::Created | Change::Data | Change::Children | Change::Lost => Stage::Looking,
+            Change::Created | Change::Data | Change::Children | Change::Lost => {
+                BarrierStage::Looking
+            }
         };
     }
 
     fn give_up(&mut self, reason: BarrierGaveUp) {
-        if !matches!(self.stage, Stage::Ended(_)) {
-            self.stage = Stage::Ended(BarrierEnd::GaveUp(reason));
+        if !matches!(self.stage, BarrierStage::Ended(_)) {
+            self.stage = BarrierStage::Ended(BarrierEnd::GaveUp(reason));
         }
     }
 
     const fn op(&self) -> Option<(Request, Op<'static>)> {
         let (znode, version) = (Znode::Node, ExpectedVersion::Any);
         Some(match self.stage {
-            Stage::Creating => {
+            BarrierStage::Creating => {
                 let (znode, mode) = (NewZnode::Named(znode), CreateMode::Persistent);
                 let create = Create { znode, mode, data: Payload::Empty };
                 (Request::Create, Op::Create(create))
             }
-            Stage::CreatingNode => (Request::CreateNode, Op::CreateNode),
-            Stage::Checking => {
+            BarrierStage::CreatingNode => (Request::CreateNode, Op::CreateNode),
+            BarrierStage::Checking => {
                 let check = Part::Check(Check { znode, version });
                 (Request::Check, Op::Multi(Multi::one(check)))
             }
-            Stage::Looking => {
+            BarrierStage::Looking => {
                 let watch = match self.task {
                     BarrierTask::Wait => Watch::Other,
                     _ => Watch::None,
                 };
                 (Request::Look, Op::Exists { znode, watch })
             }
-            Stage::Deleting => (Request::Delete, Op::Delete(Delete { znode, version })),
-            Stage::Watching(_) | Stage::Ended(_) => return None,
+            BarrierStage::Deleting => (Request::Delete, Op::Delete(Delete { znode, version })),
+            BarrierStage::Watching(_) | BarrierStage::Ended(_) => return None,
         })
     }
 
@@ -227,13 +233,13 @@ impl Recipe for Barrier {
                     self.answered(ticket, request, &result);
                 }
             }
-            Event::Changed { ticket, change } if self.stage == Stage::Watching(ticket) => {
+            Event::Changed { ticket, change } if self.stage == BarrierStage::Watching(ticket) => {
                 self.changed(change);
             }
             Event::Look => {
                 self.line.ask_again();
-                if let Stage::Watching(_) = self.stage {
-                    self.stage = Stage::Looking;
+                if let BarrierStage::Watching(_) = self.stage {
+                    self.stage = BarrierStage::Looking;
                 }
             }
             Event::Deadline => self.give_up(BarrierGaveUp::TimedOut),
@@ -251,15 +257,15 @@ impl Recipe for Barrier {
 
     fn phase(&self) -> Phase {
         match self.stage {
-            Stage::Ended(_) => Phase::Over,
+            BarrierStage::Ended(_) => Phase::Over,
             _ => Phase::Standing,
         }
     }
 
     fn awaits_change(&self, ticket: Ticket) -> bool {
         match self.stage {
-            Stage::Watching(watch) => watch == ticket,
-            Stage::Looking => self.line.in_flight().is_some_and(|(sent, _)| sent == ticket),
+            BarrierStage::Watching(watch) => watch == ticket,
+            BarrierStage::Looking => self.line.in_flight().is_some_and(|(sent, _)| sent == ticket),
             _ => false,
         }
     }

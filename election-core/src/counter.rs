@@ -32,7 +32,7 @@ pub use format::{CounterFormat, CounterOverflow, NotANumber};
 pub struct CounterChange {
     format: CounterFormat,
     op: CounterOp,
-    stage: Stage,
+    stage: CounterStage,
     line: Line<()>,
 }
 
@@ -112,7 +112,7 @@ pub enum CounterFailure {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Stage {
+enum CounterStage {
     Reading,
     /// It creates the node with its parents, without data.
     CreatingNode,
@@ -150,22 +150,24 @@ enum At {
 impl CounterChange {
     /// Makes an operation that has not been connected yet.
     pub const fn new(format: CounterFormat, op: CounterOp) -> Self {
-        Self { format, op, stage: Stage::Reading, line: Line::new() }
+        Self { format, op, stage: CounterStage::Reading, line: Line::new() }
     }
 
     fn answered(&mut self, result: Result<Reply<'_>, Failure>) -> Option<CounterEnd> {
-        let stage = core::mem::replace(&mut self.stage, Stage::Reading);
+        let stage = core::mem::replace(&mut self.stage, CounterStage::Reading);
         match (stage, result) {
-            (Stage::Reading, Ok(Reply::Read { stat, data })) => {
+            (CounterStage::Reading, Ok(Reply::Read { stat, data })) => {
                 let before = match self.format.parse(data) {
                     Ok(number) => number.unwrap_or(0),
                     Err(error) => return self.fail(error.into()),
                 };
                 self.read(before, At::Version(stat.version))
             }
-            (Stage::Reading, Err(Failure::NoNode)) => self.read(0, At::NoZnode),
-            (Stage::CreatingNode, Ok(Reply::NodeCreated)) => None,
-            (Stage::Changing { change, earlier }, result) => self.changed(&change, earlier, result),
+            (CounterStage::Reading, Err(Failure::NoNode)) => self.read(0, At::NoZnode),
+            (CounterStage::CreatingNode, Ok(Reply::NodeCreated)) => None,
+            (CounterStage::Changing { change, earlier }, result) => {
+                self.changed(&change, earlier, result)
+            }
             (_, result) => self.refused(&result),
         }
     }
@@ -186,7 +188,7 @@ impl CounterChange {
         {
             Ok((after, data)) => {
                 let change = Change { before, after, data, at };
-                self.stage = Stage::Changing { change, earlier: Earlier::None };
+                self.stage = CounterStage::Changing { change, earlier: Earlier::None };
                 None
             }
             Err(overflow) => self.fail(overflow.into()),
@@ -206,7 +208,7 @@ impl CounterChange {
             }
             // The parent is missing: neither write was executed.
             (Err(Failure::NoNode), _, At::NoZnode) => {
-                self.stage = Stage::CreatingNode;
+                self.stage = CounterStage::CreatingNode;
                 None
             }
             (Err(_), Earlier::Lost, _) => self.end(CounterEnd::Unknown { after }),
@@ -234,21 +236,21 @@ impl CounterChange {
         reason = "it is what its callers tell, if they tell anything"
     )]
     fn end(&mut self, end: CounterEnd) -> Option<CounterEnd> {
-        self.stage = Stage::Over;
+        self.stage = CounterStage::Over;
         Some(end)
     }
 
     const fn link_lost(&mut self, in_flight: Option<()>) {
-        if let (Some(()), Stage::Changing { earlier, .. }) = (in_flight, &mut self.stage) {
+        if let (Some(()), CounterStage::Changing { earlier, .. }) = (in_flight, &mut self.stage) {
             *earlier = Earlier::Lost;
         }
     }
 
     fn request(&self) -> Option<Op<'_>> {
         Some(match &self.stage {
-            Stage::Reading => Op::Read { znode: Znode::Node, watch: Watch::None },
-            Stage::CreatingNode => Op::CreateNode,
-            Stage::Changing { change, .. } => {
+            CounterStage::Reading => Op::Read { znode: Znode::Node, watch: Watch::None },
+            CounterStage::CreatingNode => Op::CreateNode,
+            CounterStage::Changing { change, .. } => {
                 let data = Payload::Bytes(&change.data);
                 match change.at {
                     At::NoZnode => {
@@ -261,12 +263,12 @@ impl CounterChange {
                     }
                 }
             }
-            Stage::Over => return None,
+            CounterStage::Over => return None,
         })
     }
 
     fn output(&mut self, notice: Option<CounterEnd>) -> Output<'_, CounterEnd> {
-        let ticket = if self.stage == Stage::Over { None } else { self.line.ask(()) };
+        let ticket = if self.stage == CounterStage::Over { None } else { self.line.ask(()) };
         let command = ticket.zip(self.request()).map(|(ticket, op)| Command { ticket, op });
         Output { command, notice }
     }
@@ -305,7 +307,7 @@ impl Recipe for CounterChange {
     /// Gives up at once. A write that is on its way may be executed.
     fn withdraw(&mut self) -> Output<'_, CounterEnd> {
         let notice = match self.stage {
-            Stage::Over => None,
+            CounterStage::Over => None,
             _ => self.end(CounterEnd::Withdrawn),
         };
         // Its reply would tell of a second end.
@@ -315,7 +317,7 @@ impl Recipe for CounterChange {
 
     fn phase(&self) -> Phase {
         match self.stage {
-            Stage::Over => Phase::Over,
+            CounterStage::Over => Phase::Over,
             _ => Phase::Standing,
         }
     }

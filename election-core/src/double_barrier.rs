@@ -42,7 +42,8 @@ use crate::ticket::Ticket;
 use member::MemberName;
 use request::Request;
 use stage::{
-    Entering, EntryDeletion, Gathering, Leaving, Next, OwnWatch, ReplyResult, Stage, Step,
+    DoubleBarrierStage, Entering, EntryDeletion, Gathering, Leaving, Next, OwnWatch, ReplyResult,
+    Step,
 };
 
 pub use options::{DoubleBarrierOptions, WhenUnderWay};
@@ -62,28 +63,30 @@ pub struct DoubleBarrier {
     entry: MemberName,
     options: DoubleBarrierOptions,
     line: Line<Request>,
-    stage: Stage,
+    stage: DoubleBarrierStage,
 }
 
 impl DoubleBarrier {
     /// Makes a participant that has not been connected yet. The id is the name of its entry:
     /// random, and another one for each participant of each round.
     pub fn new(id: NomineeId, options: DoubleBarrierOptions) -> Self {
-        let stage = Stage::Entering(Entering::NEW);
+        let stage = DoubleBarrierStage::Entering(Entering::NEW);
         Self { entry: MemberName::of(id), options, line: Line::new(), stage }
     }
 
     /// Returns its progress.
     pub const fn state(&self) -> DoubleBarrierState {
         match &self.stage {
-            Stage::Entering(Entering { step: Step::Blocked(_), .. }) => {
+            DoubleBarrierStage::Entering(Entering { step: Step::Blocked(_), .. }) => {
                 DoubleBarrierState::RoundUnderWay
             }
-            Stage::Entering(_) => DoubleBarrierState::Entering,
-            Stage::Gathering(_) => DoubleBarrierState::Gathering,
-            Stage::Inside(_) => DoubleBarrierState::Inside,
-            Stage::Leaving(_) => DoubleBarrierState::Leaving,
-            Stage::Owing { end, .. } | Stage::Ended(end) => DoubleBarrierState::Ended(*end),
+            DoubleBarrierStage::Entering(_) => DoubleBarrierState::Entering,
+            DoubleBarrierStage::Gathering(_) => DoubleBarrierState::Gathering,
+            DoubleBarrierStage::Inside(_) => DoubleBarrierState::Inside,
+            DoubleBarrierStage::Leaving(_) => DoubleBarrierState::Leaving,
+            DoubleBarrierStage::Owing { end, .. } | DoubleBarrierStage::Ended(end) => {
+                DoubleBarrierState::Ended(*end)
+            }
         }
     }
 
@@ -92,7 +95,7 @@ impl DoubleBarrier {
         self.entry.as_str()
     }
 
-    fn become_(&mut self, stage: Stage) {
+    fn become_(&mut self, stage: DoubleBarrierStage) {
         self.line.ignore();
         self.stage = stage;
     }
@@ -103,9 +106,10 @@ impl DoubleBarrier {
             Next::Become(stage, notice) => {
                 self.become_(stage);
                 match (&self.stage, notice) {
-                    (Stage::Owing { end, .. } | Stage::Ended(end), None) => {
-                        Some(DoubleBarrierNotice::Ended(*end))
-                    }
+                    (
+                        DoubleBarrierStage::Owing { end, .. } | DoubleBarrierStage::Ended(end),
+                        None,
+                    ) => Some(DoubleBarrierNotice::Ended(*end)),
                     (_, notice) => notice,
                 }
             }
@@ -120,33 +124,39 @@ impl DoubleBarrier {
     ) -> Option<DoubleBarrierNotice> {
         let Self { entry, options, line, stage } = self;
         let next = match stage {
-            Stage::Entering(entering) => {
+            DoubleBarrierStage::Entering(entering) => {
                 let owner = line.session();
                 entering.answered((ticket, request), result, (entry, *options, owner))
             }
-            Stage::Gathering(gathering) => {
+            DoubleBarrierStage::Gathering(gathering) => {
                 let owner = line.session();
                 gathering.answered((ticket, request), result, (entry, *options, owner))
             }
-            Stage::Inside(own) => gathering::own_answered(ticket, result, line.session(), own),
-            Stage::Leaving(leaving) => leaving.answered((ticket, request), result, entry),
-            Stage::Owing { end, .. } => {
+            DoubleBarrierStage::Inside(own) => {
+                gathering::own_answered(ticket, result, line.session(), own)
+            }
+            DoubleBarrierStage::Leaving(leaving) => {
+                leaving.answered((ticket, request), result, entry)
+            }
+            DoubleBarrierStage::Owing { end, .. } => {
                 let (end, owed) = (*end, Owed::after(EntryDeletion::answered(result)));
-                *stage = owed.map_or(Stage::Ended(end), |owed| Stage::Owing { owed, end });
+                *stage = owed.map_or(DoubleBarrierStage::Ended(end), |owed| {
+                    DoubleBarrierStage::Owing { owed, end }
+                });
                 Next::Stay(None)
             }
-            Stage::Ended(_) => Next::Stay(None),
+            DoubleBarrierStage::Ended(_) => Next::Stay(None),
         };
         self.follow(next)
     }
 
     fn changed(&mut self, ticket: Ticket, change: Change) -> Option<DoubleBarrierNotice> {
         let next = match &mut self.stage {
-            Stage::Entering(entering) => entering.changed(ticket, change),
-            Stage::Gathering(gathering) => gathering.changed(ticket, change),
-            Stage::Inside(own) => gathering::own_changed(ticket, change, own),
-            Stage::Leaving(leaving) => leaving.changed(ticket, change),
-            Stage::Owing { .. } | Stage::Ended(_) => Next::Stay(None),
+            DoubleBarrierStage::Entering(entering) => entering.changed(ticket, change),
+            DoubleBarrierStage::Gathering(gathering) => gathering.changed(ticket, change),
+            DoubleBarrierStage::Inside(own) => gathering::own_changed(ticket, change, own),
+            DoubleBarrierStage::Leaving(leaving) => leaving.changed(ticket, change),
+            DoubleBarrierStage::Owing { .. } | DoubleBarrierStage::Ended(_) => Next::Stay(None),
         };
         self.follow(next)
     }
@@ -162,12 +172,12 @@ impl DoubleBarrier {
     /// executed.
     fn link_lost(&mut self, in_flight: Option<Request>) {
         match &mut self.stage {
-            Stage::Entering(entering) => entering.link_lost(in_flight),
-            Stage::Gathering(gathering) => *gathering = Gathering::NEW,
-            Stage::Inside(own) => *own = OwnWatch::Due,
-            Stage::Leaving(leaving) => leaving.look_again(),
-            Stage::Owing { owed, .. } => owed.link_lost(),
-            Stage::Ended(_) => {}
+            DoubleBarrierStage::Entering(entering) => entering.link_lost(in_flight),
+            DoubleBarrierStage::Gathering(gathering) => *gathering = Gathering::NEW,
+            DoubleBarrierStage::Inside(own) => *own = OwnWatch::Due,
+            DoubleBarrierStage::Leaving(leaving) => leaving.look_again(),
+            DoubleBarrierStage::Owing { owed, .. } => owed.link_lost(),
+            DoubleBarrierStage::Ended(_) => {}
         }
     }
 
@@ -175,22 +185,22 @@ impl DoubleBarrier {
     fn session_lost(&mut self) -> Option<DoubleBarrierNotice> {
         let lost = DoubleBarrierEnd::Lost(Cause::SessionExpired);
         let next = match &mut self.stage {
-            Stage::Entering(entering) => {
+            DoubleBarrierStage::Entering(entering) => {
                 *entering = Entering::AGAIN;
                 Next::Stay(None)
             }
-            Stage::Gathering(_) => {
+            DoubleBarrierStage::Gathering(_) => {
                 let notice = DoubleBarrierNotice::EntryLost(Cause::SessionExpired);
-                Next::Become(Stage::Entering(Entering::AGAIN), Some(notice))
+                Next::Become(DoubleBarrierStage::Entering(Entering::AGAIN), Some(notice))
             }
-            Stage::Inside(_) => Next::Become(Stage::Ended(lost), None),
-            Stage::Leaving(leaving) => leaving.session_lost(),
-            Stage::Owing { end, .. } => {
-                let over = Stage::Ended(*end);
+            DoubleBarrierStage::Inside(_) => Next::Become(DoubleBarrierStage::Ended(lost), None),
+            DoubleBarrierStage::Leaving(leaving) => leaving.session_lost(),
+            DoubleBarrierStage::Owing { end, .. } => {
+                let over = DoubleBarrierStage::Ended(*end);
                 self.become_(over);
                 return None;
             }
-            Stage::Ended(_) => Next::Stay(None),
+            DoubleBarrierStage::Ended(_) => Next::Stay(None),
         };
         self.follow(next)
     }
@@ -198,12 +208,12 @@ impl DoubleBarrier {
     fn look(&mut self) {
         self.line.ask_again();
         match &mut self.stage {
-            Stage::Entering(entering) => entering.look(),
-            Stage::Gathering(gathering) => gathering.look(),
-            Stage::Inside(own) => *own = OwnWatch::Due,
-            Stage::Leaving(leaving) => leaving.look_again(),
-            Stage::Owing { owed, .. } => owed.look(),
-            Stage::Ended(_) => {}
+            DoubleBarrierStage::Entering(entering) => entering.look(),
+            DoubleBarrierStage::Gathering(gathering) => gathering.look(),
+            DoubleBarrierStage::Inside(own) => *own = OwnWatch::Due,
+            DoubleBarrierStage::Leaving(leaving) => leaving.look_again(),
+            DoubleBarrierStage::Owing { owed, .. } => owed.look(),
+            DoubleBarrierStage::Ended(_) => {}
         }
     }
 
@@ -211,16 +221,18 @@ impl DoubleBarrier {
         let gave_up = DoubleBarrierEnd::GaveUp(reason);
         let creating = matches!(self.line.in_flight(), Some((_, Request::CreateEntry)));
         let next = match (&mut self.stage, reason) {
-            (Stage::Entering(entering), _) if !creating && entering.has_no_entry() => {
-                Next::Become(Stage::Ended(gave_up), None)
+            (DoubleBarrierStage::Entering(entering), _) if !creating && entering.has_no_entry() => {
+                Next::Become(DoubleBarrierStage::Ended(gave_up), None)
             }
-            (Stage::Entering(_) | Stage::Gathering(_), _) => {
-                Next::Become(Stage::Leaving(Leaving::giving_up(gave_up)), None)
+            (DoubleBarrierStage::Entering(_) | DoubleBarrierStage::Gathering(_), _) => {
+                Next::Become(DoubleBarrierStage::Leaving(Leaving::giving_up(gave_up)), None)
             }
-            (Stage::Inside(_), BarrierGaveUp::Withdrawn) => {
-                Next::Become(Stage::Leaving(Leaving::NEW), None)
+            (DoubleBarrierStage::Inside(_), BarrierGaveUp::Withdrawn) => {
+                Next::Become(DoubleBarrierStage::Leaving(Leaving::NEW), None)
             }
-            (Stage::Leaving(leaving), BarrierGaveUp::TimedOut) => leaving.stop_waiting(),
+            (DoubleBarrierStage::Leaving(leaving), BarrierGaveUp::TimedOut) => {
+                leaving.stop_waiting()
+            }
             _ => Next::Stay(None),
         };
         self.follow(next)
@@ -228,12 +240,16 @@ impl DoubleBarrier {
 
     fn request(&self) -> Option<Request> {
         match &self.stage {
-            Stage::Entering(entering) => entering.request(),
-            Stage::Gathering(gathering) => gathering.request(),
-            Stage::Inside(OwnWatch::Due) => Some(Request::WatchEntry),
-            Stage::Inside(OwnWatch::Armed { .. }) | Stage::Ended(_) => None,
-            Stage::Leaving(leaving) => leaving.request(),
-            Stage::Owing { owed, .. } => owed.due().map(|EntryDeletion| Request::DeleteEntry),
+            DoubleBarrierStage::Entering(entering) => entering.request(),
+            DoubleBarrierStage::Gathering(gathering) => gathering.request(),
+            DoubleBarrierStage::Inside(OwnWatch::Due) => Some(Request::WatchEntry),
+            DoubleBarrierStage::Inside(OwnWatch::Armed { .. }) | DoubleBarrierStage::Ended(_) => {
+                None
+            }
+            DoubleBarrierStage::Leaving(leaving) => leaving.request(),
+            DoubleBarrierStage::Owing { owed, .. } => {
+                owed.due().map(|EntryDeletion| Request::DeleteEntry)
+            }
         }
     }
 
@@ -288,10 +304,12 @@ impl Recipe for DoubleBarrier {
 
     fn phase(&self) -> Phase {
         match self.stage {
-            Stage::Entering(_) | Stage::Gathering(_) | Stage::Inside(_) => Phase::Standing,
-            Stage::Leaving(_) => Phase::Leaving,
-            Stage::Owing { .. } => Phase::CleaningUp,
-            Stage::Ended(_) => Phase::Over,
+            DoubleBarrierStage::Entering(_)
+            | DoubleBarrierStage::Gathering(_)
+            | DoubleBarrierStage::Inside(_) => Phase::Standing,
+            DoubleBarrierStage::Leaving(_) => Phase::Leaving,
+            DoubleBarrierStage::Owing { .. } => Phase::CleaningUp,
+            DoubleBarrierStage::Ended(_) => Phase::Over,
         }
     }
 
@@ -303,11 +321,11 @@ impl Recipe for DoubleBarrier {
         );
         is_in_flight
             || match &self.stage {
-                Stage::Entering(entering) => entering.awaits_change(ticket),
-                Stage::Gathering(gathering) => gathering.awaits_change(ticket),
-                Stage::Inside(own) => own.is(ticket),
-                Stage::Leaving(leaving) => leaving.awaits_change(ticket),
-                Stage::Owing { .. } | Stage::Ended(_) => false,
+                DoubleBarrierStage::Entering(entering) => entering.awaits_change(ticket),
+                DoubleBarrierStage::Gathering(gathering) => gathering.awaits_change(ticket),
+                DoubleBarrierStage::Inside(own) => own.is(ticket),
+                DoubleBarrierStage::Leaving(leaving) => leaving.awaits_change(ticket),
+                DoubleBarrierStage::Owing { .. } | DoubleBarrierStage::Ended(_) => false,
             }
     }
 

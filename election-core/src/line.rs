@@ -7,7 +7,7 @@ use crate::ticket::{Incarnation, Ticket};
 /// The state of a recipe's link, and the request that waits for its reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Line<Q> {
-    link: Link<Q>,
+    link: LineLink<Q>,
     steps: Steps,
 }
 
@@ -16,7 +16,7 @@ pub(crate) struct Line<Q> {
 struct Steps(u32);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Link<Q> {
+enum LineLink<Q> {
     /// The contender has no session: not yet, or it expired.
     Unconnected,
     Up {
@@ -65,18 +65,20 @@ pub(crate) enum Joined {
 
 impl<Q: Copy> Line<Q> {
     pub(crate) const fn new() -> Self {
-        Self { link: Link::Unconnected, steps: Steps(0) }
+        Self { link: LineLink::Unconnected, steps: Steps(0) }
     }
 
     pub(crate) fn connected(&mut self, session: SessionId) -> Joined {
         let joined = match self.link {
-            Link::Unconnected => Joined::New,
-            Link::Up { session: known, .. } | Link::Down { session: known } if known == session => {
+            LineLink::Unconnected => Joined::New,
+            LineLink::Up { session: known, .. } | LineLink::Down { session: known }
+                if known == session =>
+            {
                 Joined::Same
             }
-            Link::Up { .. } | Link::Down { .. } => Joined::Other,
+            LineLink::Up { .. } | LineLink::Down { .. } => Joined::Other,
         };
-        self.link = Link::Up { session, awaits: Awaits::Nothing };
+        self.link = LineLink::Up { session, awaits: Awaits::Nothing };
         joined
     }
 
@@ -92,8 +94,8 @@ impl<Q: Copy> Line<Q> {
         };
         let in_flight = self.in_flight().map(|(_, request)| request);
         match self.link {
-            Link::Up { session, .. } if is_lost => {
-                self.link = Link::Down { session };
+            LineLink::Up { session, .. } if is_lost => {
+                self.link = LineLink::Down { session };
                 Some(Lost { in_flight })
             }
             _ => None,
@@ -102,21 +104,21 @@ impl<Q: Copy> Line<Q> {
 
     /// Notes the end of the session, and returns whether there was one.
     pub(crate) fn expired(&mut self) -> bool {
-        let link = core::mem::replace(&mut self.link, Link::Unconnected);
-        !matches!(link, Link::Unconnected)
+        let link = core::mem::replace(&mut self.link, LineLink::Unconnected);
+        !matches!(link, LineLink::Unconnected)
     }
 
     pub(crate) const fn session(&self) -> Option<SessionId> {
         match self.link {
-            Link::Up { session, .. } | Link::Down { session } => Some(session),
-            Link::Unconnected => None,
+            LineLink::Up { session, .. } | LineLink::Down { session } => Some(session),
+            LineLink::Unconnected => None,
         }
     }
 
     /// Returns the request of this reply, if the recipe still waits for it. The reply to a request
     /// that the server did not handle does not count.
     pub(crate) fn answered<R>(&mut self, ticket: Ticket, result: &Result<R, Failure>) -> Option<Q> {
-        let Link::Up { awaits, .. } = &mut self.link else {
+        let LineLink::Up { awaits, .. } = &mut self.link else {
             return None;
         };
         match *awaits {
@@ -140,7 +142,7 @@ impl<Q: Copy> Line<Q> {
     fn is_in_flight(&self, ticket: Ticket) -> bool {
         matches!(
             self.link,
-            Link::Up {
+            LineLink::Up {
                 awaits: Awaits::Answer { ticket: sent, .. } | Awaits::Ignored { ticket: sent },
                 ..
             } if sent == ticket
@@ -150,7 +152,9 @@ impl<Q: Copy> Line<Q> {
     /// Returns the request that waits for its reply.
     pub(crate) const fn in_flight(&self) -> Option<(Ticket, Q)> {
         match self.link {
-            Link::Up { awaits: Awaits::Answer { ticket, request }, .. } => Some((ticket, request)),
+            LineLink::Up { awaits: Awaits::Answer { ticket, request }, .. } => {
+                Some((ticket, request))
+            }
             _ => None,
         }
     }
@@ -158,7 +162,7 @@ impl<Q: Copy> Line<Q> {
     /// Goes on from the request in flight. The next request still waits for its reply, so that it
     /// is executed after it.
     pub(crate) fn ignore(&mut self) {
-        if let Link::Up { awaits, .. } = &mut self.link {
+        if let LineLink::Up { awaits, .. } = &mut self.link {
             match *awaits {
                 Awaits::Answer { ticket, .. } => *awaits = Awaits::Ignored { ticket },
                 Awaits::Look | Awaits::UsualLook => *awaits = Awaits::Nothing,
@@ -169,26 +173,27 @@ impl<Q: Copy> Line<Q> {
 
     /// Waits for the next look: the driver held the last request back.
     pub(crate) fn hold_back(&mut self) {
-        if let Link::Up { awaits: awaits @ Awaits::Nothing, .. } = &mut self.link {
+        if let LineLink::Up { awaits: awaits @ Awaits::Nothing, .. } = &mut self.link {
             *awaits = Awaits::UsualLook;
         }
     }
 
     /// Allows to send again a request that the server did not handle, or the driver held back.
     pub(crate) fn ask_again(&mut self) {
-        if let Link::Up { awaits: awaits @ (Awaits::Look | Awaits::UsualLook), .. } = &mut self.link
+        if let LineLink::Up { awaits: awaits @ (Awaits::Look | Awaits::UsualLook), .. } =
+            &mut self.link
         {
             *awaits = Awaits::Nothing;
         }
     }
 
     pub(crate) const fn waits_for_look(&self) -> bool {
-        matches!(self.link, Link::Up { awaits: Awaits::Look, .. })
+        matches!(self.link, LineLink::Up { awaits: Awaits::Look, .. })
     }
 
     /// Returns the ticket for a request, if one can be sent now.
     pub(crate) fn ask(&mut self, request: Q) -> Option<Ticket> {
-        let Link::Up { awaits: awaits @ Awaits::Nothing, .. } = &mut self.link else {
+        let LineLink::Up { awaits: awaits @ Awaits::Nothing, .. } = &mut self.link else {
             return None;
         };
         let ticket = Ticket::request(Incarnation::FIRST, self.steps.0);

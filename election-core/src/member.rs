@@ -30,7 +30,8 @@ use crate::ticket::Ticket;
 use joining::Joiner;
 use request::Request;
 use stage::{
-    DataState, Former, Join, Joining, Leave, Leaving, OwnWatch, Removing, Stage, Standing, Trace,
+    DataState, Former, Join, Joining, Leave, Leaving, MemberStage, OwnWatch, Removing, Standing,
+    Trace,
 };
 use standing::After;
 
@@ -51,7 +52,7 @@ pub struct Member<N, D> {
     data: D,
     options: MemberOptions,
     line: Line<Request>,
-    stage: Stage,
+    stage: MemberStage,
     shown: DataState,
     former: Former,
 }
@@ -59,18 +60,19 @@ pub struct Member<N, D> {
 impl<N, D> Member<N, D> {
     /// Makes a member that has not been connected yet.
     pub const fn new(name: N, data: D, options: MemberOptions) -> Self {
-        let (stage, shown, former) = (Stage::Joining(Joining::NEW), DataState::Due, Former::NONE);
+        let (stage, shown, former) =
+            (MemberStage::Joining(Joining::NEW), DataState::Due, Former::NONE);
         Self { name, data, options, line: Line::new(), stage, shown, former }
     }
 
     /// Returns its progress.
     pub const fn state(&self) -> MemberState {
         match self.stage {
-            Stage::Joining(_) => MemberState::Joining,
-            Stage::Waiting { owner, .. } => MemberState::Waiting(owner),
-            Stage::Standing(Standing { token, .. }) => MemberState::Joined(token),
-            Stage::Leaving(_) => MemberState::Leaving,
-            Stage::Owing { end, .. } | Stage::Ended(end) => MemberState::Ended(end),
+            MemberStage::Joining(_) => MemberState::Joining,
+            MemberStage::Waiting { owner, .. } => MemberState::Waiting(owner),
+            MemberStage::Standing(Standing { token, .. }) => MemberState::Joined(token),
+            MemberStage::Leaving(_) => MemberState::Leaving,
+            MemberStage::Owing { end, .. } | MemberStage::Ended(end) => MemberState::Ended(end),
         }
     }
 
@@ -86,7 +88,7 @@ impl<N, D> Member<N, D> {
 
     /// Returns whether its znode exists with those data, as far as is known.
     pub const fn shows_data(&self) -> bool {
-        matches!((&self.stage, self.shown), (Stage::Standing(_), DataState::Written))
+        matches!((&self.stage, self.shown), (MemberStage::Standing(_), DataState::Written))
     }
 
     /// Replaces the data, and returns the earlier data. The znode is written with the next event.
@@ -95,7 +97,7 @@ impl<N, D> Member<N, D> {
         core::mem::replace(&mut self.data, data)
     }
 
-    fn become_(&mut self, stage: Stage) {
+    fn become_(&mut self, stage: MemberStage) {
         self.line.ignore();
         self.stage = stage;
     }
@@ -108,40 +110,43 @@ impl<N, D> Member<N, D> {
     ) -> Option<MemberNotice> {
         match self.stage {
             // Whether the servers would take it is not known.
-            Stage::Joining(_) if is_held_back(request, result) => {
+            MemberStage::Joining(_) if is_held_back(request, result) => {
                 self.line.hold_back();
                 self.shown = DataState::Due;
                 Some(MemberNotice::HeldBack)
             }
-            Stage::Joining(joining) => {
+            MemberStage::Joining(joining) => {
                 let session = self.line.session();
                 let joiner = Joiner { options: self.options, session, former: self.former };
                 let answer = (ticket, request);
                 let (stage, notice) = joining.answered(answer, result, joiner, &mut self.shown);
                 self.stage = stage;
                 match (stage, notice) {
-                    (Stage::Ended(end), None) => Some(MemberNotice::Ended(end)),
+                    (MemberStage::Ended(end), None) => Some(MemberNotice::Ended(end)),
                     (_, notice) => notice,
                 }
             }
-            Stage::Standing(standing) => self.stands(standing, (ticket, request), result),
-            Stage::Leaving(leaving) => {
+            MemberStage::Standing(standing) => self.stands(standing, (ticket, request), result),
+            MemberStage::Leaving(leaving) => {
                 let leaver = (self.options.name, self.line.session());
                 self.stage = leaving.answered(request, result, leaver);
                 match self.stage {
-                    Stage::Owing { end, .. } | Stage::Ended(end) => Some(MemberNotice::Ended(end)),
+                    MemberStage::Owing { end, .. } | MemberStage::Ended(end) => {
+                        Some(MemberNotice::Ended(end))
+                    }
                     _ => None,
                 }
             }
-            Stage::Owing { owed: Owed::Due(removing), end } => {
+            MemberStage::Owing { owed: Owed::Due(removing), end } => {
                 let leaver = (self.options.name, self.line.session());
                 let owed = Owed::after(removing.answered((request, result), leaver));
-                self.stage = owed.map_or(Stage::Ended(end), |owed| Stage::Owing { owed, end });
+                self.stage =
+                    owed.map_or(MemberStage::Ended(end), |owed| MemberStage::Owing { owed, end });
                 None
             }
-            Stage::Owing { owed: Owed::Refused(_), .. }
-            | Stage::Waiting { .. }
-            | Stage::Ended(_) => None,
+            MemberStage::Owing { owed: Owed::Refused(_), .. }
+            | MemberStage::Waiting { .. }
+            | MemberStage::Ended(_) => None,
         }
     }
 
@@ -153,13 +158,13 @@ impl<N, D> Member<N, D> {
     ) -> Option<MemberNotice> {
         match standing.answered(answer, result, self.line.session(), &mut self.shown) {
             After::Stands(standing, notice) => {
-                self.stage = Stage::Standing(standing);
+                self.stage = MemberStage::Standing(standing);
                 notice
             }
             After::Evicted => self.evicted(),
             After::Fails(failure) => {
                 let end = MemberEnd::Failed(failure);
-                self.become_(Stage::Leaving(Leaving { step: Leave::Look, end }));
+                self.become_(MemberStage::Leaving(Leaving { step: Leave::Look, end }));
                 None
             }
         }
@@ -169,7 +174,7 @@ impl<N, D> Member<N, D> {
         self.shown = DataState::Due;
         match self.options.when_evicted {
             WhenEvicted::Rejoin => {
-                self.become_(Stage::Joining(Joining::NEW));
+                self.become_(MemberStage::Joining(Joining::NEW));
                 Some(MemberNotice::Lost(Cause::Evicted))
             }
             WhenEvicted::End => self.end(MemberEnd::Evicted),
@@ -178,19 +183,19 @@ impl<N, D> Member<N, D> {
 
     #[expect(clippy::unnecessary_wraps, reason = "it is what its callers tell")]
     fn end(&mut self, end: MemberEnd) -> Option<MemberNotice> {
-        self.become_(Stage::Ended(end));
+        self.become_(MemberStage::Ended(end));
         Some(MemberNotice::Ended(end))
     }
 
     fn changed(&mut self, ticket: Ticket, change: Change) -> Option<MemberNotice> {
         match &mut self.stage {
-            Stage::Standing(standing) if standing.own.is(ticket) => {
+            MemberStage::Standing(standing) if standing.own.is(ticket) => {
                 standing.own = OwnWatch::Due;
                 if change == Change::Deleted { self.evicted() } else { None }
             }
-            Stage::Waiting { watch, .. } if *watch == ticket => {
+            MemberStage::Waiting { watch, .. } if *watch == ticket => {
                 let step = if change == Change::Deleted { Join::Create } else { Join::Look };
-                self.stage = Stage::Joining(Joining { step, ..Joining::NEW });
+                self.stage = MemberStage::Joining(Joining { step, ..Joining::NEW });
                 None
             }
             _ => None,
@@ -204,19 +209,19 @@ impl<N, D> Member<N, D> {
             self.shown = DataState::Due;
         }
         match &mut self.stage {
-            Stage::Joining(joining) => {
+            MemberStage::Joining(joining) => {
                 joining.rounds = 0;
                 if in_flight == Some(Request::Create) {
                     joining.trace = Trace::Possible;
                 }
             }
-            Stage::Waiting { .. } => {
-                self.stage = Stage::Joining(Joining { step: Join::Look, ..Joining::NEW });
+            MemberStage::Waiting { .. } => {
+                self.stage = MemberStage::Joining(Joining { step: Join::Look, ..Joining::NEW });
             }
-            Stage::Standing(standing) => standing.own = OwnWatch::Due,
-            Stage::Leaving(leaving) => leaving.step = Leave::Barrier,
-            Stage::Owing { owed, .. } => owed.link_lost(),
-            Stage::Ended(_) => {}
+            MemberStage::Standing(standing) => standing.own = OwnWatch::Due,
+            MemberStage::Leaving(leaving) => leaving.step = Leave::Barrier,
+            MemberStage::Owing { owed, .. } => owed.link_lost(),
+            MemberStage::Ended(_) => {}
         }
     }
 
@@ -224,23 +229,23 @@ impl<N, D> Member<N, D> {
     fn session_lost(&mut self) -> Option<MemberNotice> {
         self.shown = DataState::Due;
         match self.stage {
-            Stage::Joining(_) | Stage::Waiting { .. } => {
-                self.become_(Stage::Joining(Joining::NEW));
+            MemberStage::Joining(_) | MemberStage::Waiting { .. } => {
+                self.become_(MemberStage::Joining(Joining::NEW));
                 None
             }
-            Stage::Standing(_) => {
-                self.become_(Stage::Joining(Joining::NEW));
+            MemberStage::Standing(_) => {
+                self.become_(MemberStage::Joining(Joining::NEW));
                 Some(MemberNotice::Lost(Cause::SessionExpired))
             }
-            Stage::Leaving(Leaving { end: MemberEnd::Left(_), .. }) => {
+            MemberStage::Leaving(Leaving { end: MemberEnd::Left(_), .. }) => {
                 self.end(MemberEnd::Left(Departure::WithSession))
             }
-            Stage::Leaving(Leaving { end, .. }) => self.end(end),
-            Stage::Owing { end, .. } => {
-                self.become_(Stage::Ended(end));
+            MemberStage::Leaving(Leaving { end, .. }) => self.end(end),
+            MemberStage::Owing { end, .. } => {
+                self.become_(MemberStage::Ended(end));
                 None
             }
-            Stage::Ended(_) => None,
+            MemberStage::Ended(_) => None,
         }
     }
 
@@ -250,18 +255,18 @@ impl<N, D> Member<N, D> {
             self.shown = DataState::Due;
         }
         match &mut self.stage {
-            Stage::Standing(standing) => standing.own = OwnWatch::Due,
-            Stage::Waiting { .. } => {
-                self.stage = Stage::Joining(Joining { step: Join::Look, ..Joining::NEW });
+            MemberStage::Standing(standing) => standing.own = OwnWatch::Due,
+            MemberStage::Waiting { .. } => {
+                self.stage = MemberStage::Joining(Joining { step: Join::Look, ..Joining::NEW });
             }
             // The create that is awaited was not looked at.
-            Stage::Leaving(leaving @ Leaving { step: Leave::AwaitCreate, .. })
+            MemberStage::Leaving(leaving @ Leaving { step: Leave::AwaitCreate, .. })
                 if self.line.in_flight().is_none() =>
             {
                 leaving.step = Leave::Barrier;
             }
-            Stage::Owing { owed, .. } => owed.look(),
-            Stage::Joining(_) | Stage::Leaving(_) | Stage::Ended(_) => {}
+            MemberStage::Owing { owed, .. } => owed.look(),
+            MemberStage::Joining(_) | MemberStage::Leaving(_) | MemberStage::Ended(_) => {}
         }
     }
 
@@ -269,30 +274,32 @@ impl<N, D> Member<N, D> {
         let in_flight = self.line.in_flight().map(|(_, request)| request);
         let (never, deleted) = (Departure::NeverCreated, Departure::Deleted);
         let leaving = match self.stage {
-            Stage::Joining(_) if in_flight == Some(Request::Create) => {
+            MemberStage::Joining(_) if in_flight == Some(Request::Create) => {
                 // Its reply is awaited.
                 let leaving = Leaving::withdrawn(Leave::AwaitCreate, never);
-                self.stage = Stage::Leaving(leaving);
+                self.stage = MemberStage::Leaving(leaving);
                 return None;
             }
-            Stage::Joining(joining) if joining.may_stand() => {
+            MemberStage::Joining(joining) if joining.may_stand() => {
                 Leaving::withdrawn(Leave::Barrier, never)
             }
-            Stage::Joining(_) | Stage::Waiting { .. } => {
+            MemberStage::Joining(_) | MemberStage::Waiting { .. } => {
                 return self.end(MemberEnd::Left(never));
             }
             // A write in flight, or in doubt, may have changed the znode's version.
-            Stage::Standing(_)
+            MemberStage::Standing(_)
                 if in_flight == Some(Request::Write) || self.is_version_in_doubt() =>
             {
                 Leaving::withdrawn(Leave::Barrier, deleted)
             }
-            Stage::Standing(Standing { token, version, .. }) => {
+            MemberStage::Standing(Standing { token, version, .. }) => {
                 Leaving::withdrawn(Leave::Delete(Seen { token, version }), deleted)
             }
-            Stage::Leaving(_) | Stage::Owing { .. } | Stage::Ended(_) => return None,
+            MemberStage::Leaving(_) | MemberStage::Owing { .. } | MemberStage::Ended(_) => {
+                return None;
+            }
         };
-        self.become_(Stage::Leaving(leaving));
+        self.become_(MemberStage::Leaving(leaving));
         None
     }
 
@@ -304,20 +311,22 @@ impl<N, D> Member<N, D> {
 
     const fn request(&self) -> Option<Request> {
         match &self.stage {
-            Stage::Joining(joining) => Some(joining.request()),
-            Stage::Standing(Standing { own: OwnWatch::Due, .. }) => Some(Request::WatchOwn),
-            Stage::Standing(_) if matches!(self.shown, DataState::Due) => Some(Request::Write),
-            Stage::Leaving(Leaving { step, .. }) => match step {
+            MemberStage::Joining(joining) => Some(joining.request()),
+            MemberStage::Standing(Standing { own: OwnWatch::Due, .. }) => Some(Request::WatchOwn),
+            MemberStage::Standing(_) if matches!(self.shown, DataState::Due) => {
+                Some(Request::Write)
+            }
+            MemberStage::Leaving(Leaving { step, .. }) => match step {
                 Leave::AwaitCreate => None,
                 Leave::Barrier => Some(Request::Barrier),
                 Leave::Look => Some(Request::Look),
                 Leave::Delete(_) => Some(Request::Delete),
             },
-            Stage::Owing { owed: Owed::Due(removing), .. } => Some(removing.request()),
-            Stage::Owing { owed: Owed::Refused(_), .. }
-            | Stage::Standing(_)
-            | Stage::Waiting { .. }
-            | Stage::Ended(_) => None,
+            MemberStage::Owing { owed: Owed::Due(removing), .. } => Some(removing.request()),
+            MemberStage::Owing { owed: Owed::Refused(_), .. }
+            | MemberStage::Standing(_)
+            | MemberStage::Waiting { .. }
+            | MemberStage::Ended(_) => None,
         }
     }
 }
@@ -334,9 +343,11 @@ impl<N: AsRef<str>, D: AsRef<[u8]>> Member<N, D> {
         let version = match (&self.stage, self.options.name) {
             (_, NameOrigin::Random) => ExpectedVersion::Any,
             (
-                Stage::Standing(Standing { version, .. })
-                | Stage::Leaving(Leaving { step: Leave::Delete(Seen { version, .. }), .. })
-                | Stage::Owing { owed: Owed::Due(Removing::Delete(Seen { version, .. })), .. },
+                MemberStage::Standing(Standing { version, .. })
+                | MemberStage::Leaving(Leaving { step: Leave::Delete(Seen { version, .. }), .. })
+                | MemberStage::Owing {
+                    owed: Owed::Due(Removing::Delete(Seen { version, .. })), ..
+                },
                 _,
             ) => ExpectedVersion::Exactly(*version),
             _ => ExpectedVersion::Any,
@@ -349,7 +360,7 @@ impl<N: AsRef<str>, D: AsRef<[u8]>> Member<N, D> {
             Request::CreateNode => Op::CreateNode,
             Request::Look => {
                 let watch = match self.stage {
-                    Stage::Leaving(_) | Stage::Owing { .. } => Watch::None,
+                    MemberStage::Leaving(_) | MemberStage::Owing { .. } => Watch::None,
                     _ => Watch::Other,
                 };
                 Op::Exists { znode, watch }
@@ -422,10 +433,12 @@ impl<N: AsRef<str>, D: AsRef<[u8]>> Recipe for Member<N, D> {
 
     fn phase(&self) -> Phase {
         match self.stage {
-            Stage::Joining(_) | Stage::Waiting { .. } | Stage::Standing(_) => Phase::Standing,
-            Stage::Leaving(_) => Phase::Leaving,
-            Stage::Owing { .. } => Phase::CleaningUp,
-            Stage::Ended(_) => Phase::Over,
+            MemberStage::Joining(_) | MemberStage::Waiting { .. } | MemberStage::Standing(_) => {
+                Phase::Standing
+            }
+            MemberStage::Leaving(_) => Phase::Leaving,
+            MemberStage::Owing { .. } => Phase::CleaningUp,
+            MemberStage::Ended(_) => Phase::Over,
         }
     }
 
@@ -433,15 +446,16 @@ impl<N: AsRef<str>, D: AsRef<[u8]>> Recipe for Member<N, D> {
         let is_in_flight = matches!(
             (self.line.in_flight(), &self.stage),
             (Some((sent, Request::Look | Request::WatchOwn)), stage)
-                if sent == ticket && !matches!(stage, Stage::Leaving(_) | Stage::Owing { .. })
+                if sent == ticket && !matches!(stage, MemberStage::Leaving(_) | MemberStage::Owing { .. })
         );
         is_in_flight
             || match self.stage {
-                Stage::Standing(standing) => standing.own.is(ticket),
-                Stage::Waiting { watch, .. } => watch == ticket,
-                Stage::Joining(_) | Stage::Leaving(_) | Stage::Owing { .. } | Stage::Ended(_) => {
-                    false
-                }
+                MemberStage::Standing(standing) => standing.own.is(ticket),
+                MemberStage::Waiting { watch, .. } => watch == ticket,
+                MemberStage::Joining(_)
+                | MemberStage::Leaving(_)
+                | MemberStage::Owing { .. }
+                | MemberStage::Ended(_) => false,
             }
     }
 

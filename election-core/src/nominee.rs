@@ -54,10 +54,10 @@ use rank::LastRank;
 pub use rank::Rank;
 use reaction::is_owned;
 pub(crate) use reaction::{Reaction, mismatch};
-use request::{Awaits, InFlight, Link, Request};
+use request::{Awaits, InFlight, NomineeLink, Request};
 use stage::{
-    Afterwards, Behind, Cleanup, Ended, Entering, Intent, Leading, Leaving, Position,
-    PredecessorWatch, Stage, Standing, Tenure,
+    Afterwards, Behind, Cleanup, Ended, Entering, Intent, Leading, Leaving, NomineeStage, Position,
+    PredecessorWatch, Standing, Tenure,
 };
 
 /// A token that is less than the token of any znode.
@@ -84,8 +84,8 @@ pub struct Nominee {
     steps: u32,
     /// Counts the creates that were asked for. No two have one name.
     attempts: u32,
-    link: Link,
-    stage: Stage,
+    link: NomineeLink,
+    stage: NomineeStage,
     /// The token of the nominee's last znode. In formats without ids no name distinguishes it from
     /// others.
     newest: Token,
@@ -127,8 +127,8 @@ impl Nominee {
             incarnation: Incarnation::FIRST,
             steps: 0,
             attempts,
-            link: Link::Unconnected,
-            stage: Stage::Entering(entering),
+            link: NomineeLink::Unconnected,
+            stage: NomineeStage::Entering(entering),
             newest: BEFORE_ALL,
             foreign: None,
             rank: LastRank::UNKNOWN,
@@ -183,25 +183,25 @@ impl Nominee {
     /// Returns the present role of the nominee.
     pub fn role(&self) -> Role<'_> {
         match &self.stage {
-            Stage::Ended(Ended { end, .. }) => Role::Ended(*end),
-            Stage::Leading(Leading { token, tenure: Tenure::Active, mark, .. })
+            NomineeStage::Ended(Ended { end, .. }) => Role::Ended(*end),
+            NomineeStage::Leading(Leading { token, tenure: Tenure::Active, mark, .. })
                 if mark.is_settled() =>
             {
                 Role::Leading { token: *token }
             }
-            Stage::Leading(Leading { token, tenure: Tenure::Suspended, mark, .. })
+            NomineeStage::Leading(Leading { token, tenure: Tenure::Suspended, mark, .. })
                 if mark.is_settled() =>
             {
                 Role::Suspended { token: *token }
             }
-            Stage::Entering(Entering { intent: Intent::Leave, .. })
-            | Stage::Leaving(Leaving {
+            NomineeStage::Entering(Entering { intent: Intent::Leave, .. })
+            | NomineeStage::Leaving(Leaving {
                 afterwards: Afterwards::Resigned | Afterwards::Withdrawn | Afterwards::Lost(_),
                 ..
             }) => Role::Leaving,
             _ if !self.link.is_up() => Role::Connecting,
-            Stage::Leading(_) => Role::Promoted,
-            Stage::Standing(Standing {
+            NomineeStage::Leading(_) => Role::Promoted,
+            NomineeStage::Standing(Standing {
                 position:
                     Position::Behind(
                         behind @ Behind {
@@ -214,9 +214,10 @@ impl Nominee {
                     ),
                 ..
             }) => Role::Following { predecessor: &behind.predecessor, leader: behind.leader() },
-            Stage::Entering(_) | Stage::Standing(_) | Stage::Leaving(_) | Stage::Evicted(_) => {
-                Role::Standing
-            }
+            NomineeStage::Entering(_)
+            | NomineeStage::Standing(_)
+            | NomineeStage::Leaving(_)
+            | NomineeStage::Evicted(_) => Role::Standing,
         }
     }
 
@@ -244,7 +245,7 @@ impl Nominee {
     /// Makes a nominee that does not stand before its caller has it [stand](Self::stand_again).
     pub(crate) fn resting(id: NomineeId, policy: Policy) -> Self {
         let end = End::Withdrawn(Departure::NeverCreated);
-        let stage = Stage::Ended(Ended { end, cleanup: Cleanup::Nothing });
+        let stage = NomineeStage::Ended(Ended { end, cleanup: Cleanup::Nothing });
         Self { stage, ..Self::new(id, policy) }
     }
 
@@ -274,7 +275,7 @@ impl Nominee {
 
     /// Returns whether one of its requests is in flight.
     pub(crate) const fn awaits_reply(&self) -> bool {
-        matches!(self.link, Link::Up { awaits: Awaits::Answer(_), .. })
+        matches!(self.link, NomineeLink::Up { awaits: Awaits::Answer(_), .. })
     }
 
     /// Returns whether it waits for the reply to the command with this ticket.
@@ -284,13 +285,16 @@ impl Nominee {
 
     /// Returns whether there is a [next command](Self::next_command).
     pub(crate) fn has_command(&self) -> bool {
-        matches!(self.link, Link::Up { awaits: Awaits::Nothing, .. })
+        matches!(self.link, NomineeLink::Up { awaits: Awaits::Nothing, .. })
             && self.stage.demand(self.contest.home, self.next_prefix()).is_some()
     }
 
     /// Returns whether it stands, and waits for room: the contenders in its way are not before it.
     pub(crate) const fn is_crowded_out(&self) -> bool {
-        matches!(self.stage, Stage::Standing(Standing { position: Position::Crowded(_), .. }))
+        matches!(
+            self.stage,
+            NomineeStage::Standing(Standing { position: Position::Crowded(_), .. })
+        )
     }
 
     /// Returns the same nominee, for another contest than an election.
@@ -337,7 +341,7 @@ impl Nominee {
     /// Returns what it asks for in its present state; that is then in flight.
     pub(crate) fn next_command(&mut self) -> Option<Command<'_>> {
         let next = self.next_prefix();
-        let Link::Up { awaits: awaits @ Awaits::Nothing, .. } = &mut self.link else {
+        let NomineeLink::Up { awaits: awaits @ Awaits::Nothing, .. } = &mut self.link else {
             return None;
         };
         let (request, op) = self.stage.demand(self.contest.home, next)?;
@@ -383,8 +387,8 @@ impl Recipe for Nominee {
 
     fn phase(&self) -> Phase {
         match &self.stage {
-            Stage::Ended(Ended { cleanup: Cleanup::Nothing, .. }) => Phase::Over,
-            Stage::Ended(_) => Phase::CleaningUp,
+            NomineeStage::Ended(Ended { cleanup: Cleanup::Nothing, .. }) => Phase::Over,
+            NomineeStage::Ended(_) => Phase::CleaningUp,
             _ => match self.role() {
                 Role::Leaving => Phase::Leaving,
                 _ => Phase::Standing,
@@ -417,6 +421,6 @@ impl Recipe for Nominee {
     }
 
     fn waits_for_look(&self) -> bool {
-        matches!(self.link, Link::Up { awaits: Awaits::Look, .. })
+        matches!(self.link, NomineeLink::Up { awaits: Awaits::Look, .. })
     }
 }

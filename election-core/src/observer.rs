@@ -24,7 +24,7 @@ mod told;
 pub use stage::Subject;
 pub use told::{Observed, ObserverEnd, ObserverFailure, Present};
 
-use stage::{Armed, First, Request, Sign, Stage};
+use stage::{Armed, First, ObserverStage, Request, Sign};
 use survey::{Foreign, Found, TooLong};
 
 use crate::children::Children;
@@ -45,7 +45,7 @@ use crate::ticket::Ticket;
 pub struct Observer<D> {
     subject: Subject,
     line: Line<Request>,
-    stage: Stage<D>,
+    stage: ObserverStage<D>,
     told: LastReport,
 }
 
@@ -63,7 +63,12 @@ enum LastReport {
 impl<D: for<'a> From<&'a [u8]>> Observer<D> {
     /// Makes an observer that has not been connected yet.
     pub const fn new(subject: Subject) -> Self {
-        Self { subject, line: Line::new(), stage: Stage::Barrier, told: LastReport::Nothing }
+        Self {
+            subject,
+            line: Line::new(),
+            stage: ObserverStage::Barrier,
+            told: LastReport::Nothing,
+        }
     }
 
     /// Returns what is observed.
@@ -72,24 +77,24 @@ impl<D: for<'a> From<&'a [u8]>> Observer<D> {
     }
 
     /// Goes on in another state.
-    fn go(&mut self, to: impl FnOnce(Stage<D>, Subject) -> Stage<D>) {
-        let stage = core::mem::replace(&mut self.stage, Stage::Hidden);
+    fn go(&mut self, to: impl FnOnce(ObserverStage<D>, Subject) -> ObserverStage<D>) {
+        let stage = core::mem::replace(&mut self.stage, ObserverStage::Hidden);
         self.stage = to(stage, self.subject);
     }
 
     fn connected(&mut self, joined: Joined) {
         match (&self.stage, joined) {
-            (Stage::Ended(_), _) => {}
-            (_, Joined::Same) => self.go(Stage::renewed),
-            (_, Joined::New | Joined::Other) => self.stage = Stage::Barrier,
+            (ObserverStage::Ended(_), _) => {}
+            (_, Joined::Same) => self.go(ObserverStage::renewed),
+            (_, Joined::New | Joined::Other) => self.stage = ObserverStage::Barrier,
         }
     }
 
     fn changed(&mut self, change: Change) {
         self.go(|stage, subject| match (stage, change) {
-            (Stage::Watching(..) | Stage::Confirming(..), Change::Deleted)
+            (ObserverStage::Watching(..) | ObserverStage::Confirming(..), Change::Deleted)
             // Either znode has changed; or the election node goes, or is there.
-            | (Stage::Inspecting(..) | Stage::Blocked { .. } | Stage::Awaiting(..), _) => {
+            | (ObserverStage::Inspecting(..) | ObserverStage::Blocked { .. } | ObserverStage::Awaiting(..), _) => {
                 subject.first()
             }
             (stage, _) => stage.renewed(subject),
@@ -120,12 +125,12 @@ impl<D: for<'a> From<&'a [u8]>> Observer<D> {
             // A server that forbids to look at it leaves no watch.
             (Request::Inspect, Err(Failure::NoAuth)) => self.blocked(Armed::NotYet),
             (Request::AwaitZnode, Err(Failure::NoNode)) => {
-                self.stage = Stage::Awaiting(Sign::Znode, Armed::With(ticket));
+                self.stage = ObserverStage::Awaiting(Sign::Znode, Armed::With(ticket));
                 self.tell(LastReport::Absent, Observed::Absent)
             }
             (Request::Read, Err(Failure::NoNode)) => match self.subject {
                 Subject::Leader(_) => {
-                    self.stage = Stage::Finding;
+                    self.stage = ObserverStage::Finding;
                     None
                 }
                 Subject::Mark(_) => self.without_znode(),
@@ -140,12 +145,12 @@ impl<D: for<'a> From<&'a [u8]>> Observer<D> {
     }
 
     fn without_znode(&mut self) -> Option<Observed<D>> {
-        self.stage = Stage::Awaiting(Sign::Znode, Armed::NotYet);
+        self.stage = ObserverStage::Awaiting(Sign::Znode, Armed::NotYet);
         self.tell(LastReport::Absent, Observed::Absent)
     }
 
     fn hidden(&mut self) -> Option<Observed<D>> {
-        self.stage = Stage::Hidden;
+        self.stage = ObserverStage::Hidden;
         self.tell(LastReport::Hidden, Observed::Hidden)
     }
 
@@ -159,7 +164,7 @@ impl<D: for<'a> From<&'a [u8]>> Observer<D> {
             return self.fail(ObserverFailure::UnexpectedReply);
         };
         let passed = match &self.stage {
-            Stage::Confirming(First { passed: Some(passed), .. }) => Some(passed.as_str()),
+            ObserverStage::Confirming(First { passed: Some(passed), .. }) => Some(passed.as_str()),
             _ => None,
         };
         match Found::in_list(format, list, passed) {
@@ -168,20 +173,22 @@ impl<D: for<'a> From<&'a [u8]>> Observer<D> {
                     Request::AwaitChild => Armed::With(ticket),
                     _ => Armed::NotYet,
                 };
-                self.stage = Stage::Awaiting(Sign::Child, armed);
+                self.stage = ObserverStage::Awaiting(Sign::Child, armed);
                 self.tell(LastReport::Absent, Observed::Absent)
             }
             Some(Err(TooLong)) => self.hidden(),
             Some(Ok(Found { first: name, foreign })) => {
-                match core::mem::replace(&mut self.stage, Stage::Hidden) {
-                    Stage::Confirming(first) if first.name == name => self.weigh(first, foreign),
+                match core::mem::replace(&mut self.stage, ObserverStage::Hidden) {
+                    ObserverStage::Confirming(first) if first.name == name => {
+                        self.weigh(first, foreign)
+                    }
                     // What was passed over for one candidate may block another one.
-                    Stage::Confirming(First { passed: Some(_), .. }) => {
+                    ObserverStage::Confirming(First { passed: Some(_), .. }) => {
                         self.stage = self.subject.first();
                         None
                     }
                     _ => {
-                        self.stage = Stage::ReadingFound(name, foreign);
+                        self.stage = ObserverStage::ReadingFound(name, foreign);
                         None
                     }
                 }
@@ -194,7 +201,7 @@ impl<D: for<'a> From<&'a [u8]>> Observer<D> {
         match foreign {
             Foreign::None => self.see(first.name, first.present, first.ticket),
             Foreign::Child(foreign) => {
-                self.stage = Stage::Inspecting(first, foreign);
+                self.stage = ObserverStage::Inspecting(first, foreign);
                 None
             }
             Foreign::LongName => self.obstructed(first, None, Armed::NotYet),
@@ -204,7 +211,7 @@ impl<D: for<'a> From<&'a [u8]>> Observer<D> {
     /// Takes in the owner of a foreign child, by the rule of nominees.
     fn inspected(&mut self, ticket: Ticket, stat: &Stat) -> Option<Observed<D>> {
         match &self.stage {
-            Stage::Inspecting(first, _)
+            ObserverStage::Inspecting(first, _)
                 if stat.owner.is_some() && stat.owner != first.present.owner =>
             {
                 self.blocked(Armed::With(ticket))
@@ -217,7 +224,7 @@ impl<D: for<'a> From<&'a [u8]>> Observer<D> {
     /// name.
     fn list_again(&mut self) -> Option<Observed<D>> {
         self.go(|stage, subject| match stage {
-            Stage::Inspecting(first, _) => Stage::Confirming(first),
+            ObserverStage::Inspecting(first, _) => ObserverStage::Confirming(first),
             _ => subject.first(),
         });
         None
@@ -226,8 +233,8 @@ impl<D: for<'a> From<&'a [u8]>> Observer<D> {
     /// Goes on behind the foreign child that was looked at.
     fn pass_over(&mut self) -> Option<Observed<D>> {
         self.go(|stage, subject| match stage {
-            Stage::Inspecting(first, foreign) => {
-                Stage::Confirming(First { passed: Some(foreign), ..first })
+            ObserverStage::Inspecting(first, foreign) => {
+                ObserverStage::Confirming(First { passed: Some(foreign), ..first })
             }
             _ => subject.first(),
         });
@@ -235,8 +242,8 @@ impl<D: for<'a> From<&'a [u8]>> Observer<D> {
     }
 
     fn blocked(&mut self, armed: Armed) -> Option<Observed<D>> {
-        if let Stage::Inspecting(first, foreign) =
-            core::mem::replace(&mut self.stage, Stage::Hidden)
+        if let ObserverStage::Inspecting(first, foreign) =
+            core::mem::replace(&mut self.stage, ObserverStage::Hidden)
         {
             return self.obstructed(first, Some(foreign), armed);
         }
@@ -251,7 +258,7 @@ impl<D: for<'a> From<&'a [u8]>> Observer<D> {
         armed: Armed,
     ) -> Option<Observed<D>> {
         let First { name, present, ticket, .. } = first;
-        self.stage = Stage::Blocked { candidate: ticket, foreign: armed };
+        self.stage = ObserverStage::Blocked { candidate: ticket, foreign: armed };
         let told = LastReport::Blocked(present.token, present.version, by.clone());
         let first = Present { candidate: Some(name), ..present };
         self.tell(told, Observed::Blocked { first, by })
@@ -260,22 +267,24 @@ impl<D: for<'a> From<&'a [u8]>> Observer<D> {
     /// Takes in a read that has left a watch.
     fn read(&mut self, ticket: Ticket, present: Present<D>) -> Option<Observed<D>> {
         let token = present.token;
-        match core::mem::replace(&mut self.stage, Stage::Hidden) {
-            Stage::ReadingMark => {
-                self.stage = Stage::WatchingMark(ticket);
+        match core::mem::replace(&mut self.stage, ObserverStage::Hidden) {
+            ObserverStage::ReadingMark => {
+                self.stage = ObserverStage::WatchingMark(ticket);
                 self.tell(LastReport::Present(token, present.version), Observed::Present(present))
             }
-            Stage::ReadingFound(name, foreign) => {
+            ObserverStage::ReadingFound(name, foreign) => {
                 let first = First { name, present, ticket, passed: None };
                 match self.subject {
                     Subject::Leader(format) if format.recovery() != Recovery::Id => {
-                        self.stage = Stage::Confirming(first);
+                        self.stage = ObserverStage::Confirming(first);
                         None
                     }
                     _ => self.weigh(first, foreign),
                 }
             }
-            Stage::Rereading(name, known) if known == token => self.see(name, present, ticket),
+            ObserverStage::Rereading(name, known) if known == token => {
+                self.see(name, present, ticket)
+            }
             // Another candidate of the same name, in another election node: others may be before it.
             _ => {
                 self.stage = self.subject.first();
@@ -291,7 +300,7 @@ impl<D: for<'a> From<&'a [u8]>> Observer<D> {
         ticket: Ticket,
     ) -> Option<Observed<D>> {
         let (token, version) = (present.token, present.version);
-        self.stage = Stage::Watching(name.clone(), token, ticket);
+        self.stage = ObserverStage::Watching(name.clone(), token, ticket);
         let present = Present { candidate: Some(name), ..present };
         self.tell(LastReport::Present(token, version), Observed::Present(present))
     }
@@ -301,10 +310,10 @@ impl<D: for<'a> From<&'a [u8]>> Observer<D> {
     }
 
     fn end(&mut self, end: ObserverEnd) -> Option<Observed<D>> {
-        if let Stage::Ended(_) = self.stage {
+        if let ObserverStage::Ended(_) = self.stage {
             return None;
         }
-        self.stage = Stage::Ended(end);
+        self.stage = ObserverStage::Ended(end);
         self.tell(LastReport::Ended, Observed::Ended(end))
     }
 
@@ -328,7 +337,7 @@ impl<D: for<'a> From<&'a [u8]>> Recipe for Observer<D> {
     type Notice = Observed<D>;
 
     fn handle_event<'a, 'e: 'a>(&'a mut self, event: Event<'e>) -> Output<'a, Observed<D>> {
-        let is_over = matches!(self.stage, Stage::Ended(_));
+        let is_over = matches!(self.stage, ObserverStage::Ended(_));
         let mut notice = None;
         if !is_over {
             self.line.lost_by(&event);
@@ -353,7 +362,7 @@ impl<D: for<'a> From<&'a [u8]>> Recipe for Observer<D> {
             Event::Look => {
                 self.line.ask_again();
                 if self.line.in_flight().is_none() {
-                    self.go(Stage::renewed);
+                    self.go(ObserverStage::renewed);
                 }
             }
             Event::Disconnected | Event::LeaseLapsed | Event::Deadline | Event::Changed { .. } => {}
@@ -369,7 +378,7 @@ impl<D: for<'a> From<&'a [u8]>> Recipe for Observer<D> {
 
     fn phase(&self) -> Phase {
         match self.stage {
-            Stage::Ended(_) => Phase::Over,
+            ObserverStage::Ended(_) => Phase::Over,
             _ => Phase::Standing,
         }
     }
@@ -377,7 +386,7 @@ impl<D: for<'a> From<&'a [u8]>> Recipe for Observer<D> {
     fn awaits_change(&self, ticket: Ticket) -> bool {
         let is_read =
             |(sent, request): (Ticket, Request)| sent == ticket && request.leaves_a_watch();
-        !matches!(self.stage, Stage::Ended(_))
+        !matches!(self.stage, ObserverStage::Ended(_))
             && (self.stage.watches(ticket) || self.line.in_flight().is_some_and(is_read))
     }
 

@@ -37,7 +37,7 @@ mod tests;
 mod told;
 mod window;
 
-use self::stage::{Stage, Target};
+use self::stage::{TakerStage, Target};
 use crate::command::{Output, Watch, Znode};
 use crate::event::Event;
 use crate::id::{NomineeId, SessionId};
@@ -77,9 +77,9 @@ pub struct Taker<D, const N: usize> {
     /// Sessions so far. They distinguish a claim of this session from one of an earlier session.
     incarnation: Incarnation,
     steps: u32,
-    link: Link,
+    link: TakerLink,
     will: Will,
-    stage: Stage<D>,
+    stage: TakerStage<D>,
     /// The watch on the children of the node, from the last list.
     watch: Option<Ticket>,
     lists: Lists,
@@ -123,7 +123,7 @@ pub enum WhenEmpty {
 
 /// The state of the connection, and the request in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Link {
+enum TakerLink {
     Down,
     Idle,
     InFlight(Ticket),
@@ -184,9 +184,9 @@ impl<D, const N: usize> Taker<D, N> {
             session: None,
             incarnation: Incarnation::FIRST,
             steps: 0,
-            link: Link::Down,
+            link: TakerLink::Down,
             will: Will::Take,
-            stage: Stage::Choosing,
+            stage: TakerStage::Choosing,
             watch: None,
             lists: Lists::None,
             origin,
@@ -214,14 +214,14 @@ impl<D, const N: usize> Taker<D, N> {
     /// that ends.
     pub fn in_doubt(&self) -> Option<&D> {
         match &self.stage {
-            Stage::Deleting { data, .. } | Stage::Checking { data, .. } => Some(data),
+            TakerStage::Deleting { data, .. } | TakerStage::Checking { data, .. } => Some(data),
             _ => None,
         }
     }
 
     /// Returns whether it holds a claim.
     pub const fn holds_claim(&self) -> bool {
-        matches!(self.stage, Stage::Holding)
+        matches!(self.stage, TakerStage::Holding)
     }
 }
 
@@ -230,7 +230,7 @@ impl<D: for<'a> From<&'a [u8]>, const N: usize> Taker<D, N> {
     /// held.
     pub fn finish(&mut self) -> Output<'_, TakerNotice<D>> {
         if self.holds_claim() {
-            self.stage = Stage::Finishing(stage::Earlier::None);
+            self.stage = TakerStage::Finishing(stage::Earlier::None);
         }
         self.output(None)
     }
@@ -253,9 +253,12 @@ impl<D: for<'a> From<&'a [u8]>, const N: usize> Recipe for Taker<D, N> {
 
     fn phase(&self) -> Phase {
         match (&self.stage, self.will) {
-            (Stage::Over, _) => Phase::Over,
-            (Stage::Owing(_), _) => Phase::CleaningUp,
-            (Stage::GivingBack(..) | Stage::Finishing(_) | Stage::Settling(_), _)
+            (TakerStage::Over, _) => Phase::Over,
+            (TakerStage::Owing(_), _) => Phase::CleaningUp,
+            (
+                TakerStage::GivingBack(..) | TakerStage::Finishing(_) | TakerStage::Settling(_),
+                _,
+            )
             | (_, Will::Leave) => Phase::Leaving,
             _ => Phase::Standing,
         }
@@ -263,12 +266,12 @@ impl<D: for<'a> From<&'a [u8]>, const N: usize> Recipe for Taker<D, N> {
 
     fn awaits_change(&self, ticket: Ticket) -> bool {
         self.watch == Some(ticket)
-            || matches!(self.stage, Stage::Listing(Watch::Other))
-                && self.link == Link::InFlight(ticket)
+            || matches!(self.stage, TakerStage::Listing(Watch::Other))
+                && self.link == TakerLink::InFlight(ticket)
     }
 
     fn waits_for_look(&self) -> bool {
-        self.link == Link::Throttled
+        self.link == TakerLink::Throttled
     }
 
     fn heartbeat(&self) -> Option<Znode<'_>> {

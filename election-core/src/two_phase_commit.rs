@@ -54,7 +54,7 @@ use crate::ticket::Ticket;
 use course::{Next, Sight, Then};
 use leaving::{Leaving, Origin};
 use plan::is_outdated;
-use stage::{Asked, Own, Reported, Request, Stage};
+use stage::{Asked, CommitStage, Own, Reported, Request};
 use tally::Tally;
 
 /// How often a transaction may be refused, or a list show nothing, in a row, on one connection.
@@ -73,7 +73,7 @@ pub struct TwoPhaseCommit {
     task: CommitTask,
     id: Option<NomineeId>,
     line: Line<Request>,
-    stage: Stage,
+    stage: CommitStage,
     /// The watch of the last list or look that left one.
     watch: Option<Ticket>,
     patience: u8,
@@ -99,13 +99,13 @@ impl TwoPhaseCommit {
         self.stage.end()
     }
 
-    fn first_stage(task: &CommitTask, id: Option<NomineeId>) -> Stage {
+    fn first_stage(task: &CommitTask, id: Option<NomineeId>) -> CommitStage {
         match (task, id) {
-            (CommitTask::Find | CommitTask::Join(_), _) => Stage::Doubting,
+            (CommitTask::Find | CommitTask::Join(_), _) => CommitStage::Doubting,
             (CommitTask::Learn, Some(id)) => {
-                Stage::Looking(CommitChild::State(CommitState::Open, id).name())
+                CommitStage::Looking(CommitChild::State(CommitState::Open, id).name())
             }
-            _ => Stage::Surveying(Sight::MayLag),
+            _ => CommitStage::Surveying(Sight::MayLag),
         }
     }
 
@@ -114,9 +114,9 @@ impl TwoPhaseCommit {
         self.patience = PATIENCE;
         self.leave_adoption();
         self.stage = match &mut self.stage {
-            Stage::Ended(_) | Stage::Standing => return,
-            Stage::Leaving(leaving, end) => Stage::Leaving(leaving.anew(), *end),
-            Stage::Owing(owed, _) => return owed.link_lost(),
+            CommitStage::Ended(_) | CommitStage::Standing => return,
+            CommitStage::Leaving(leaving, end) => CommitStage::Leaving(leaving.anew(), *end),
+            CommitStage::Owing(owed, _) => return owed.link_lost(),
             _ => Self::first_stage(&self.task, self.id),
         };
     }
@@ -125,30 +125,32 @@ impl TwoPhaseCommit {
     fn session_lost(&mut self) {
         self.own.asked = Asked::Never;
         match self.stage {
-            Stage::Leaving(_, end) | Stage::Owing(_, end) => self.stage = Stage::Ended(end),
-            Stage::Standing => self.stage = Self::first_stage(&self.task, self.id),
+            CommitStage::Leaving(_, end) | CommitStage::Owing(_, end) => {
+                self.stage = CommitStage::Ended(end);
+            }
+            CommitStage::Standing => self.stage = Self::first_stage(&self.task, self.id),
             _ => {}
         }
     }
 
     fn answered(&mut self, ticket: Ticket, request: Request, result: Result<Reply<'_>, Failure>) {
         let session = self.line.session();
-        self.stage = match core::mem::replace(&mut self.stage, Stage::Waiting) {
-            Stage::Leaving(leaving, end) => match leaving.answered(&result, session) {
-                Rest::GoesOn(leaving) => Stage::Leaving(leaving, end),
-                Rest::Gone => Stage::Ended(end),
+        self.stage = match core::mem::replace(&mut self.stage, CommitStage::Waiting) {
+            CommitStage::Leaving(leaving, end) => match leaving.answered(&result, session) {
+                Rest::GoesOn(leaving) => CommitStage::Leaving(leaving, end),
+                Rest::Gone => CommitStage::Ended(end),
                 Rest::Refused(leaving) => {
                     let end = end.or_failed(CommitFailure::of(&result));
-                    Stage::Owing(Owed::Refused(leaving), end)
+                    CommitStage::Owing(Owed::Refused(leaving), end)
                 }
             },
-            Stage::Owing(Owed::Due(leaving), end) => {
+            CommitStage::Owing(Owed::Due(leaving), end) => {
                 let owed = Owed::after(leaving.answered(&result, session));
-                owed.map_or(Stage::Ended(end), |owed| Stage::Owing(owed, end))
+                owed.map_or(CommitStage::Ended(end), |owed| CommitStage::Owing(owed, end))
             }
-            refused @ Stage::Owing(Owed::Refused(_), _) => refused,
+            refused @ CommitStage::Owing(Owed::Refused(_), _) => refused,
             stage => match self.after(stage, ticket, request, result) {
-                Stage::Ended(end) => self.ending(end),
+                CommitStage::Ended(end) => self.ending(end),
                 next => next,
             },
         };
@@ -157,13 +159,13 @@ impl TwoPhaseCommit {
     /// Returns what follows a stage in which the participant is not leaving.
     fn after(
         &mut self,
-        stage: Stage,
+        stage: CommitStage,
         ticket: Ticket,
         request: Request,
         result: Result<Reply<'_>, Failure>,
-    ) -> Stage {
+    ) -> CommitStage {
         match (stage, request, result) {
-            (Stage::Surveying(sight), Request::Survey, Ok(Reply::Children(names))) => {
+            (CommitStage::Surveying(sight), Request::Survey, Ok(Reply::Children(names))) => {
                 if self.survey_watch() != Watch::None {
                     self.watch = Some(ticket);
                 }
@@ -174,103 +176,105 @@ impl TwoPhaseCommit {
                 }
                 self.follow(next, sight)
             }
-            (Stage::Surveying(sight), Request::Survey, Err(Failure::NoNode)) => {
+            (CommitStage::Surveying(sight), Request::Survey, Err(Failure::NoNode)) => {
                 self.follow(course::without_a_node(&self.task, sight), sight)
             }
-            (Stage::Doubting, Request::Barrier, Ok(Reply::BarrierPassed)) => {
-                Stage::Surveying(Sight::Current)
+            (CommitStage::Doubting, Request::Barrier, Ok(Reply::BarrierPassed)) => {
+                CommitStage::Surveying(Sight::Current)
             }
-            (Stage::Acting(_, then), Request::Act, Ok(Reply::Committed(_))) => match then {
-                Then::End(end) => Stage::Ended(end),
-                Then::Survey => Stage::Surveying(Sight::Current),
+            (CommitStage::Acting(_, then), Request::Act, Ok(Reply::Committed(_))) => match then {
+                Then::End(end) => CommitStage::Ended(end),
+                Then::Survey => CommitStage::Surveying(Sight::Current),
                 Then::Joined(id) => self.joined(id),
             },
-            (Stage::Acting(..), Request::Act, Err(Failure::Aborted { code, .. }))
+            (CommitStage::Acting(..), Request::Act, Err(Failure::Aborted { code, .. }))
                 if is_outdated(code) && self.patience > 0 =>
             {
                 self.patience -= 1;
-                Stage::Surveying(Sight::Current)
+                CommitStage::Surveying(Sight::Current)
             }
-            (Stage::Looking(name), Request::Look, Ok(Reply::Exists(stat))) => {
+            (CommitStage::Looking(name), Request::Look, Ok(Reply::Exists(stat))) => {
                 if let CommitTask::Join(_) = self.task
                     && stat.owner == self.line.session()
                 {
-                    Stage::Adopting(name, Seen::from(stat))
+                    CommitStage::Adopting(name, Seen::from(stat))
                 } else {
                     self.watch = Some(ticket);
-                    Stage::Waiting
+                    CommitStage::Waiting
                 }
             }
-            (Stage::Looking(_), Request::Look, Err(Failure::NoNode)) => {
-                Stage::Surveying(Sight::MayLag)
+            (CommitStage::Looking(_), Request::Look, Err(Failure::NoNode)) => {
+                CommitStage::Surveying(Sight::MayLag)
             }
-            (Stage::Adopting(..), Request::Adopt, Ok(Reply::Written(stat))) => {
+            (CommitStage::Adopting(..), Request::Adopt, Ok(Reply::Written(stat))) => {
                 self.own.asked = Asked::ForItsZnode(Origin::Adopted(Seen::from(stat)));
                 match self.id {
                     Some(id) => self.joined(id),
-                    None => Stage::Doubting,
+                    None => CommitStage::Doubting,
                 }
             }
-            (Stage::Adopting(..), Request::Adopt, Err(Failure::NoNode | Failure::BadVersion))
-                if self.patience > 0 =>
-            {
+            (
+                CommitStage::Adopting(..),
+                Request::Adopt,
+                Err(Failure::NoNode | Failure::BadVersion),
+            ) if self.patience > 0 => {
                 self.patience -= 1;
-                Stage::Doubting
+                CommitStage::Doubting
             }
-            (_, _, result) => Stage::Ended(CommitEnd::Failed(CommitFailure::of(&result))),
+            (_, _, result) => CommitStage::Ended(CommitEnd::Failed(CommitFailure::of(&result))),
         }
     }
 
     /// Removes what it may have left, and ends then. What it has watched matters no more.
-    fn ending(&mut self, end: CommitEnd) -> Stage {
+    fn ending(&mut self, end: CommitEnd) -> CommitStage {
         self.watch = None;
         match (&self.task, self.own.asked) {
             (CommitTask::Join(site), Asked::ForItsZnode(origin)) => {
-                Stage::Leaving(Leaving::of(site, origin), end)
+                CommitStage::Leaving(Leaving::of(site, origin), end)
             }
-            _ => Stage::Ended(end),
+            _ => CommitStage::Ended(end),
         }
     }
 
-    fn follow(&mut self, next: Next, sight: Sight) -> Stage {
+    fn follow(&mut self, next: Next, sight: Sight) -> CommitStage {
         match next {
             Next::End(CommitEnd::Failed(CommitFailure::NotATransaction)) if self.patience > 0 => {
                 // A server may be about to apply the rest of the transaction that removes the node.
                 self.patience -= 1;
-                Stage::Doubting
+                CommitStage::Doubting
             }
-            Next::End(end) => Stage::Ended(end),
-            Next::Doubt => Stage::Doubting,
+            Next::End(end) => CommitStage::Ended(end),
+            Next::Doubt => CommitStage::Doubting,
             Next::Act(plan, then) => {
                 if matches!(self.task, CommitTask::Join(_)) {
                     self.own.asked = Asked::ForItsZnode(Origin::Created);
                 }
-                Stage::Acting(plan, then)
+                CommitStage::Acting(plan, then)
             }
-            Next::Look(state, id) => Stage::Looking(CommitChild::State(state, id).name()),
+            Next::Look(state, id) => CommitStage::Looking(CommitChild::State(state, id).name()),
             Next::LookAtOwn(presence) => match self.task.site() {
                 // The id is that of the list, which has to be that of a current one.
                 Some(site) if sight == Sight::Current => {
-                    Stage::Looking(CommitChild::Presence(presence, site.as_str()).name())
+                    CommitStage::Looking(CommitChild::Presence(presence, site.as_str()).name())
                 }
-                _ => Stage::Doubting,
+                _ => CommitStage::Doubting,
             },
-            Next::Wait => Stage::Waiting,
+            Next::Wait => CommitStage::Waiting,
             Next::Joined(id) => self.joined(id),
         }
     }
 
     /// Notes that a write to the znode that it has found is left to itself.
     const fn leave_adoption(&mut self) {
-        if let Stage::Adopting(_, seen) = self.stage {
+        if let CommitStage::Adopting(_, seen) = self.stage {
             self.own.asked = Asked::ForItsZnode(Origin::Adopted(seen.written()));
         }
     }
 
-    fn joined(&mut self, id: NomineeId) -> Stage {
+    fn joined(&mut self, id: NomineeId) -> CommitStage {
         self.id = Some(id);
         self.watch = None;
-        Stage::Standing
+        CommitStage::Standing
     }
 
     const fn survey_watch(&self) -> Watch {
@@ -282,28 +286,30 @@ impl TwoPhaseCommit {
 
     fn op(&self) -> Op<'_> {
         match &self.stage {
-            Stage::Surveying(_) => Op::List { parent: Znode::Node, watch: self.survey_watch() },
-            Stage::Acting(plan, _) => Op::Multi(plan.multi()),
-            Stage::Looking(name) => {
+            CommitStage::Surveying(_) => {
+                Op::List { parent: Znode::Node, watch: self.survey_watch() }
+            }
+            CommitStage::Acting(plan, _) => Op::Multi(plan.multi()),
+            CommitStage::Looking(name) => {
                 Op::Exists { znode: Znode::child(name.as_str()), watch: Watch::Other }
             }
-            Stage::Adopting(name, Seen { version, .. }) => {
+            CommitStage::Adopting(name, Seen { version, .. }) => {
                 let znode = Znode::child(name.as_str());
                 let version = ExpectedVersion::Exactly(*version);
                 Op::Write(Write { znode, version, data: Payload::Empty })
             }
-            Stage::Leaving(leaving, _)
-            | Stage::Owing(Owed::Due(leaving) | Owed::Refused(leaving), _) => leaving.op(),
+            CommitStage::Leaving(leaving, _)
+            | CommitStage::Owing(Owed::Due(leaving) | Owed::Refused(leaving), _) => leaving.op(),
             _ => Op::Barrier,
         }
     }
 
     fn output(&mut self, before: Before) -> Output<'_, CommitSiteNotice> {
         let notice = match (&self.stage, before) {
-            (Stage::Owing(_, end) | Stage::Ended(end), Before::NotEnded) => {
+            (CommitStage::Owing(_, end) | CommitStage::Ended(end), Before::NotEnded) => {
                 Some(CommitSiteNotice::Ended(*end))
             }
-            (Stage::Standing, _) if self.own.told == Reported::Nothing => {
+            (CommitStage::Standing, _) if self.own.told == Reported::Nothing => {
                 self.own.told = Reported::Joined;
                 self.id.map(CommitSiteNotice::Joined)
             }
@@ -357,15 +363,15 @@ impl Recipe for TwoPhaseCommit {
             }
             Event::Changed { ticket, .. } if self.watch == Some(ticket) => {
                 self.watch = None;
-                if self.stage == Stage::Waiting {
-                    self.stage = Stage::Surveying(Sight::MayLag);
+                if self.stage == CommitStage::Waiting {
+                    self.stage = CommitStage::Surveying(Sight::MayLag);
                 }
             }
             Event::Look => {
                 self.line.ask_again();
                 match &mut self.stage {
-                    Stage::Waiting => self.stage = Stage::Surveying(Sight::MayLag),
-                    Stage::Owing(owed, _) => owed.look(),
+                    CommitStage::Waiting => self.stage = CommitStage::Surveying(Sight::MayLag),
+                    CommitStage::Owing(owed, _) => owed.look(),
                     _ => {}
                 }
             }
@@ -379,7 +385,7 @@ impl Recipe for TwoPhaseCommit {
     fn withdraw(&mut self) -> Output<'_, CommitSiteNotice> {
         let before = self.before();
         match self.stage {
-            Stage::Owing(..) | Stage::Ended(_) | Stage::Leaving(..) => {}
+            CommitStage::Owing(..) | CommitStage::Ended(_) | CommitStage::Leaving(..) => {}
             _ => {
                 self.line.ignore();
                 self.leave_adoption();
@@ -391,15 +397,18 @@ impl Recipe for TwoPhaseCommit {
 
     fn phase(&self) -> Phase {
         match self.stage {
-            Stage::Ended(_) => Phase::Over,
-            Stage::Leaving(..) => Phase::Leaving,
-            Stage::Owing(..) => Phase::CleaningUp,
+            CommitStage::Ended(_) => Phase::Over,
+            CommitStage::Leaving(..) => Phase::Leaving,
+            CommitStage::Owing(..) => Phase::CleaningUp,
             _ => Phase::Standing,
         }
     }
 
     fn awaits_change(&self, ticket: Ticket) -> bool {
-        if matches!(self.stage, Stage::Leaving(..) | Stage::Owing(..) | Stage::Ended(_)) {
+        if matches!(
+            self.stage,
+            CommitStage::Leaving(..) | CommitStage::Owing(..) | CommitStage::Ended(_)
+        ) {
             return false;
         }
         let is_in_flight = match self.line.in_flight() {

@@ -38,7 +38,7 @@ pub struct RecipeHost<R: Recipe, T, W> {
     session: HostSession<T, W>,
     /// How many sessions came before this one.
     sessions: u64,
-    link: Link,
+    link: HostLink,
     callers: Callers,
     /// With ascending keys, the nodes of the map are little more than half full, so their capacity
     /// fits.
@@ -78,7 +78,7 @@ enum Pending<R: Recipe, T, W> {
 
 /// The present connection, as recipes see it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Link {
+enum HostLink {
     Down,
     Up {
         timeout: Duration,
@@ -102,7 +102,7 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
         Ok(Self {
             session: first_session(&settings, now)?,
             sessions: 0,
-            link: Link::Down,
+            link: HostLink::Down,
             callers: Callers::new(limits),
             seats: BTreeMap::new(),
             last_key: 0,

@@ -21,7 +21,7 @@ pub use crate::double_barrier::{DoubleBarrier, EnterError, Entered, LeaveError};
 pub(crate) use error::checked_path;
 pub use error::{BarrierError, BarrierLost};
 
-use self::face::{BarrierFace, Shown};
+use self::face::{BarrierFace, ShownBarrier};
 use crate::acl::Acls;
 use crate::client::Client;
 use crate::error::Place;
@@ -132,17 +132,17 @@ impl Barrier {
         let key = self.client.shared().with(|hub, now| hub.stand(now, seat, Arc::clone(&site)));
         let mut running = Running { client: &self.client, key, shown: Updates::new(shown) };
         match running.ended().await {
-            Shown::Ended(BarrierEnd::Failed(failure)) => {
+            ShownBarrier::Ended(BarrierEnd::Failed(failure)) => {
                 Err(BarrierError::Failed { at: at(), failure })
             }
-            Shown::Ended(BarrierEnd::GaveUp(
+            ShownBarrier::Ended(BarrierEnd::GaveUp(
                 BarrierGaveUp::Withdrawn | BarrierGaveUp::TimedOut,
             ))
-            | Shown::Running => {
+            | ShownBarrier::Running => {
                 Err(BarrierError::ClientClosed { at: at(), end: SessionEnd::Abandoned })
             }
-            Shown::Ended(end) => Ok(end),
-            Shown::ClientEnded(end) => Err(BarrierError::ClientClosed { at: at(), end }),
+            ShownBarrier::Ended(end) => Ok(end),
+            ShownBarrier::ClientEnded(end) => Err(BarrierError::ClientClosed { at: at(), end }),
         }
     }
 }
@@ -176,13 +176,13 @@ impl fmt::Debug for Barrier {
 struct Running<'c> {
     client: &'c Client,
     key: RecipeKey,
-    shown: Updates<Shown>,
+    shown: Updates<ShownBarrier>,
 }
 
 impl Running<'_> {
-    async fn ended(&mut self) -> Shown {
-        let ended = self.shown.wait_for(|shown| !matches!(shown, Shown::Running)).await;
-        ended.unwrap_or(Shown::ClientEnded(SessionEnd::Abandoned))
+    async fn ended(&mut self) -> ShownBarrier {
+        let ended = self.shown.wait_for(|shown| !matches!(shown, ShownBarrier::Running)).await;
+        ended.unwrap_or(ShownBarrier::ClientEnded(SessionEnd::Abandoned))
     }
 }
 

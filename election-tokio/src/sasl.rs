@@ -130,7 +130,7 @@ impl Exchange {
     }
 
     /// Returns the next step, once it is ready.
-    pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Answer, SaslError>> {
+    pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<SaslAnswer, SaslError>> {
         let Self::Stepping(step) = self else {
             return Poll::Pending;
         };
@@ -141,22 +141,22 @@ impl Exchange {
         Poll::Ready(step.map(|step| match step {
             SaslStep::Send { token, then } => {
                 *self = Self::Awaiting(then);
-                Answer::Token(token)
+                SaslAnswer::Token(token)
             }
-            SaslStep::SendLast(token) => Answer::LastToken(token),
-            SaslStep::Done => Answer::Done,
+            SaslStep::SendLast(token) => SaslAnswer::LastToken(token),
+            SaslStep::Done => SaslAnswer::Done,
         }))
     }
 }
 
 /// An answer to the session: like [`zk_session::sasl::SaslAnswer`], but owned.
-pub(crate) enum Answer {
+pub(crate) enum SaslAnswer {
     Token(Secret),
     LastToken(Secret),
     Done,
 }
 
-impl Answer {
+impl SaslAnswer {
     pub(crate) fn as_ref(&self) -> zk_session::sasl::SaslAnswer<'_> {
         match self {
             Self::Token(token) => zk_session::sasl::SaslAnswer::Token(token.expose()),

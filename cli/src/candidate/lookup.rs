@@ -3,7 +3,7 @@
 use election_tokio::election::Election;
 use election_tokio::{Client, Token};
 
-use super::Shown;
+use super::ShownCandidate;
 use crate::failure::{Failure, OperatingFailure};
 
 /// An operator's description of a candidate.
@@ -21,8 +21,8 @@ impl Meant<'_> {
         client: &Client,
         election: &Election,
         node: &str,
-    ) -> Result<Option<Shown>, Failure> {
-        let is_meant = |candidate: &Shown| {
+    ) -> Result<Option<ShownCandidate>, Failure> {
+        let is_meant = |candidate: &ShownCandidate| {
             self.token == Some(Token::new(candidate.token()))
                 || self.id.is_some_and(|id| candidate.is_called(id))
         };
@@ -46,15 +46,15 @@ pub(crate) async fn first(
     client: &Client,
     election: &Election,
     node: &str,
-    is_wanted: impl Fn(&Shown) -> bool,
-) -> Result<Vec<Shown>, Failure> {
+    is_wanted: impl Fn(&ShownCandidate) -> bool,
+) -> Result<Vec<ShownCandidate>, Failure> {
     // The candidate may be one that this server has not heard of yet.
     client.sync(node).await?;
     let mut candidates = election.read_candidates().await?;
     let mut found = Vec::new();
     while found.len() < count {
         let Some(candidate) = candidates.next().await? else { break };
-        let shown = Shown::from(&candidate);
+        let shown = ShownCandidate::from(&candidate);
         if is_wanted(&shown) {
             found.push(shown);
         }

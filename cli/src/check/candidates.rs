@@ -7,7 +7,7 @@ use election_tokio::{Client, SessionId};
 use super::path::child;
 use super::report::Finding;
 use crate::args::FormatName;
-use crate::candidate::Shown;
+use crate::candidate::ShownCandidate;
 use crate::list::recognised;
 
 /// How many candidates, or other children, are read, one after another.
@@ -62,7 +62,7 @@ async fn order(client: &Client, path: &str, format: Format) -> Finding {
         if let Some(ahead) = last.filter(|ahead| candidate.token < ahead.token) {
             return overtaken(&ahead, &candidate);
         }
-        leader.get_or_insert_with(|| Shown::from(&candidate));
+        leader.get_or_insert_with(|| ShownCandidate::from(&candidate));
         last = Some(candidate);
         count += 1;
     }
@@ -96,7 +96,8 @@ fn hidden(ahead: usize) -> Finding {
 }
 
 fn overtaken(first: &Candidate, behind: &Candidate) -> Finding {
-    let (by, of) = (Shown::from(first).describe(), Shown::from(behind).describe());
+    let (by, of) =
+        (ShownCandidate::from(first).describe(), ShownCandidate::from(behind).describe());
     let says = format!(
         "{by} stands ahead of {of}, and was created after it: both may lead, since a leader does not look for \
          candidates that come in ahead of it"

@@ -18,7 +18,7 @@ pub(super) struct Member {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Answer {
+pub(super) enum FourLetterAnswer {
     Member(Member),
     NotServing,
     /// The word is not on the server's list.
@@ -26,7 +26,7 @@ pub(super) enum Answer {
 }
 
 /// Asks a server for its mode and version.
-pub(super) async fn srvr(server: &ServerAddress) -> io::Result<Answer> {
+pub(super) async fn srvr(server: &ServerAddress) -> io::Result<FourLetterAnswer> {
     let mut stream = TcpStream::connect((server.host.as_str(), server.port)).await?;
     stream.write_all(b"srvr").await?;
     let mut answer = Vec::new();
@@ -34,12 +34,12 @@ pub(super) async fn srvr(server: &ServerAddress) -> io::Result<Answer> {
     parse(&String::from_utf8_lossy(&answer))
 }
 
-fn parse(answer: &str) -> io::Result<Answer> {
+fn parse(answer: &str) -> io::Result<FourLetterAnswer> {
     if answer.contains("not in the whitelist") {
-        return Ok(Answer::Forbidden);
+        return Ok(FourLetterAnswer::Forbidden);
     }
     if answer.contains("not currently serving requests") {
-        return Ok(Answer::NotServing);
+        return Ok(FourLetterAnswer::NotServing);
     }
     let field = |name: &str| answer.lines().find_map(|line| line.strip_prefix(name));
     let version = field("Zookeeper version: ").and_then(|all| all.split([',', '-']).next());
@@ -51,7 +51,7 @@ fn parse(answer: &str) -> io::Result<Answer> {
     match (version, field("Mode: ")) {
         (Some(version), Some(mode)) => {
             let [version, mode] = [version, mode].map(|text| text.trim().to_owned());
-            Ok(Answer::Member(Member { version, mode }))
+            Ok(FourLetterAnswer::Member(Member { version, mode }))
         }
         _ => Err(io::Error::other("it does not answer as ZooKeeper does")),
     }
@@ -66,15 +66,15 @@ mod tests {
         let answer = "Zookeeper version: 3.9.3-c26634f34490bb0ea7a09cc51e05ede3b4e320ee, built on \
                       2024-10-17 23:21 UTC\nLatency min/avg/max: 0/0.0/0\nMode: follower\nNode count: 5\n";
         let member = Member { version: "3.9.3".into(), mode: "follower".into() };
-        assert_eq!(parse(answer).expect("it is one"), Answer::Member(member));
+        assert_eq!(parse(answer).expect("it is one"), FourLetterAnswer::Member(member));
         let keeper = "ClickHouse Keeper version: v25.12.1.1-stable-0123\nMode: follower\n";
         let version = "ClickHouse Keeper version: v25.12.1.1".into();
         let member = Member { version, mode: "follower".into() };
-        assert_eq!(parse(keeper).expect("it is one"), Answer::Member(member));
+        assert_eq!(parse(keeper).expect("it is one"), FourLetterAnswer::Member(member));
         let forbidden = "srvr is not executed because it is not in the whitelist.\n";
-        assert_eq!(parse(forbidden).expect("it is one"), Answer::Forbidden);
+        assert_eq!(parse(forbidden).expect("it is one"), FourLetterAnswer::Forbidden);
         let not_serving = "This ZooKeeper instance is not currently serving requests\n";
-        assert_eq!(parse(not_serving).expect("it is one"), Answer::NotServing);
+        assert_eq!(parse(not_serving).expect("it is one"), FourLetterAnswer::NotServing);
         for other in ["", "HTTP/1.1 400 Bad Request", "Mode: leader"] {
             assert!(parse(other).is_err(), "{other}");
         }

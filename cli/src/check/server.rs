@@ -9,7 +9,7 @@ use tokio::net::{TcpStream, lookup_host};
 use tokio::time::{Instant, timeout};
 
 use super::durability;
-use super::four_letter::{Answer, Member, srvr};
+use super::four_letter::{FourLetterAnswer, Member, srvr};
 use super::report::{Finding, no_answer, spoken};
 use crate::failure::Failure;
 
@@ -182,16 +182,16 @@ async fn version(way: &Way) -> (Finding, Option<Member>) {
         return (Finding::skipped("version", skipped), None);
     }
     match timeout(way.bound, srvr(&way.server)).await {
-        Ok(Ok(Answer::Member(member))) => {
+        Ok(Ok(FourLetterAnswer::Member(member))) => {
             let says = format!("{}, {}", member.version, member.mode);
             (Finding::ok("version", says), Some(member))
         }
-        Ok(Ok(Answer::NotServing)) => (
+        Ok(Ok(FourLetterAnswer::NotServing)) => (
             Finding::warning("version", "it runs, and serves no requests: it has no quorum")
                 .advise("start more members of the ensemble, or look at their logs"),
             None,
         ),
-        Ok(Ok(Answer::Forbidden)) => (
+        Ok(Ok(FourLetterAnswer::Forbidden)) => (
             Finding::skipped(
                 "version",
                 "not told: the server's 4lw.commands.whitelist does not have srvr",

@@ -105,11 +105,11 @@ pub(super) struct Grip<G> {
     on_request: OnRevokeRequest,
     connection: Updates<ConnectionState>,
     recorder: Recorder,
-    place: Place<G>,
+    place: GripState<G>,
 }
 
 /// The state that was recorded last.
-enum Place<G> {
+enum GripState<G> {
     Outside,
     Holding(G),
     Suspended(G),
@@ -138,18 +138,18 @@ impl<G: Guard> Grip<G> {
         recorder: Recorder,
         on_request: OnRevokeRequest,
     ) -> Self {
-        Self { on_request, connection, recorder, place: Place::Outside }
+        Self { on_request, connection, recorder, place: GripState::Outside }
     }
 
     /// Returns whether another client asks for it, and the contender complies.
     pub(super) fn is_requested(&self) -> bool {
-        matches!(self.place, Place::Requested(_))
+        matches!(self.place, GripState::Requested(_))
     }
 
     pub(super) fn take(&mut self, guard: G) {
         let (by, valid_for_ms) = (by(&guard), valid_for_ms(&guard));
         self.recorder.record(&HoldingEvent::Acquired { by, valid_for_ms });
-        self.place = Place::Holding(guard);
+        self.place = GripState::Holding(guard);
     }
 
     /// Records that COMMAND has run already, and when it is due.
@@ -172,23 +172,25 @@ impl<G: Guard> Grip<G> {
     /// Cancel safe: if dropped, it releases.
     pub(super) async fn conclude(&mut self, exit: CommandExit) -> Result<Exit, Failure> {
         self.look();
-        let guard = match mem::replace(&mut self.place, Place::Outside) {
-            Place::Holding(guard) | Place::Suspended(guard) | Place::Requested(guard) => guard,
-            place @ (Place::Outside | Place::Lost { .. } | Place::Over { .. }) => {
+        let guard = match mem::replace(&mut self.place, GripState::Outside) {
+            GripState::Holding(guard)
+            | GripState::Suspended(guard)
+            | GripState::Requested(guard) => guard,
+            place @ (GripState::Outside | GripState::Lost { .. } | GripState::Over { .. }) => {
                 self.place = place;
                 return Ok(Exit::Command(exit));
             }
         };
         let by = by(&guard);
         match guard.conclude(exit).await {
-            Conclusion::Held(guard) => self.place = Place::Holding(guard),
+            Conclusion::Held(guard) => self.place = GripState::Holding(guard),
             Conclusion::Over { how } => {
                 self.recorder.record(&HoldingEvent::Released { by });
-                self.place = Place::Over { how };
+                self.place = GripState::Over { how };
             }
             Conclusion::Lost { reason } => {
                 self.recorder.record(&HoldingEvent::Lost { by, reason: reason.clone() });
-                self.place = Place::Lost { reason };
+                self.place = GripState::Lost { reason };
                 return Ok(Exit::InDoubt);
             }
             Conclusion::Failed(failure) => return Err(failure),
@@ -202,10 +204,12 @@ impl<G: Guard> Grip<G> {
         self.look();
         let Self { recorder, place, .. } = self;
         let (own_reason, departure) = match place {
-            Place::Outside => ("gave up".to_owned(), Departure::Confirmed),
-            Place::Lost { reason } => (reason, Departure::Confirmed),
-            Place::Over { how } => (how.to_owned(), Departure::Confirmed),
-            Place::Holding(guard) | Place::Suspended(guard) | Place::Requested(guard) => {
+            GripState::Outside => ("gave up".to_owned(), Departure::Confirmed),
+            GripState::Lost { reason } => (reason, Departure::Confirmed),
+            GripState::Over { how } => (how.to_owned(), Departure::Confirmed),
+            GripState::Holding(guard)
+            | GripState::Suspended(guard)
+            | GripState::Requested(guard) => {
                 recorder.record(&HoldingEvent::Released { by: by(&guard) });
                 match timeout(bound, guard.release()).await {
                     Ok(Released { how, departure }) => (how, departure),
@@ -221,10 +225,10 @@ impl<G: Guard> Grip<G> {
 
     fn guard(&self) -> Option<&G> {
         match &self.place {
-            Place::Holding(guard) | Place::Suspended(guard) | Place::Requested(guard) => {
-                Some(guard)
-            }
-            Place::Outside | Place::Lost { .. } | Place::Over { .. } => None,
+            GripState::Holding(guard)
+            | GripState::Suspended(guard)
+            | GripState::Requested(guard) => Some(guard),
+            GripState::Outside | GripState::Lost { .. } | GripState::Over { .. } => None,
         }
     }
 }
@@ -233,11 +237,11 @@ impl<G: Guard> Held for Grip<G> {
     fn look(&mut self) -> Hold {
         let state = self.connection.latest_and_update();
         let is_connected = matches!(state, ConnectionState::Connected { .. });
-        let (guard, before) = match mem::replace(&mut self.place, Place::Outside) {
-            Place::Holding(guard) => (guard, Before::Holding),
-            Place::Suspended(guard) => (guard, Before::Suspended),
-            Place::Requested(guard) => (guard, Before::Requested),
-            place @ (Place::Outside | Place::Lost { .. } | Place::Over { .. }) => {
+        let (guard, before) = match mem::replace(&mut self.place, GripState::Outside) {
+            GripState::Holding(guard) => (guard, Before::Holding),
+            GripState::Suspended(guard) => (guard, Before::Suspended),
+            GripState::Requested(guard) => (guard, Before::Requested),
+            place @ (GripState::Outside | GripState::Lost { .. } | GripState::Over { .. }) => {
                 self.place = place;
                 return Hold::Nothing;
             }
@@ -245,7 +249,7 @@ impl<G: Guard> Held for Grip<G> {
         let by = by(&guard);
         if let Some(reason) = now(guard.lost()) {
             self.recorder.record(&HoldingEvent::Lost { by, reason: reason.clone() });
-            self.place = Place::Lost { reason };
+            self.place = GripState::Lost { reason };
             return Hold::Nothing;
         }
         let is_requested = before == Before::Requested
@@ -256,7 +260,7 @@ impl<G: Guard> Held for Grip<G> {
                 self.recorder.record(&HoldingEvent::RevokeRequested { by });
             }
             let until = guard.valid_until();
-            self.place = Place::Requested(guard);
+            self.place = GripState::Requested(guard);
             return Hold::Requested { until };
         }
         let valid_for_ms = valid_for_ms(&guard);
@@ -265,14 +269,14 @@ impl<G: Guard> Held for Grip<G> {
                 if before == Before::Suspended {
                     self.recorder.record(&HoldingEvent::Resumed { by, valid_for_ms });
                 }
-                self.place = Place::Holding(guard);
+                self.place = GripState::Holding(guard);
                 Hold::Valid { until }
             }
             (_, until) => {
                 if before != Before::Suspended {
                     self.recorder.record(&HoldingEvent::Suspended { by, valid_for_ms });
                 }
-                self.place = Place::Suspended(guard);
+                self.place = GripState::Suspended(guard);
                 Hold::InDoubt { until }
             }
         }
@@ -284,16 +288,20 @@ impl<G: Guard> Held for Grip<G> {
     async fn changed(&mut self) {
         let lost = async {
             match &self.place {
-                Place::Holding(guard) | Place::Suspended(guard) | Place::Requested(guard) => {
+                GripState::Holding(guard)
+                | GripState::Suspended(guard)
+                | GripState::Requested(guard) => {
                     drop(guard.lost().await);
                 }
-                Place::Outside | Place::Lost { .. } | Place::Over { .. } => pending().await,
+                GripState::Outside | GripState::Lost { .. } | GripState::Over { .. } => {
+                    pending().await
+                }
             }
         };
         let on_request = self.on_request;
         let requested = async {
             match &self.place {
-                Place::Holding(guard) | Place::Suspended(guard)
+                GripState::Holding(guard) | GripState::Suspended(guard)
                     if on_request == OnRevokeRequest::LetGo =>
                 {
                     guard.revoke_requested().await;

@@ -11,12 +11,12 @@ pub(super) struct Board {
     pub(super) election: String,
     /// The client, for questions that it answers without waiting.
     client: Client,
-    shown: Mutex<Shown>,
+    shown: Mutex<BoardState>,
 }
 
 /// The last published state of the nominee.
 #[derive(Clone)]
-pub(super) struct Shown {
+pub(super) struct BoardState {
     pub(super) part: Part,
     /// The last observation of the election's leader.
     pub(super) seen: Observation,
@@ -24,7 +24,7 @@ pub(super) struct Shown {
 
 impl Board {
     pub(super) const fn new(election: String, client: Client) -> Self {
-        let shown = Mutex::new(Shown { part: Part::Outside, seen: Observation::Unknown });
+        let shown = Mutex::new(BoardState { part: Part::Outside, seen: Observation::Unknown });
         Self { election, client, shown }
     }
 
@@ -40,12 +40,12 @@ impl Board {
         self.shown().seen = seen;
     }
 
-    pub(super) fn latest(&self) -> Shown {
+    pub(super) fn latest(&self) -> BoardState {
         self.shown().clone()
     }
 
     /// Locks the state, for as long as copying takes.
-    fn shown(&self) -> MutexGuard<'_, Shown> {
+    fn shown(&self) -> MutexGuard<'_, BoardState> {
         self.shown.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -61,7 +61,7 @@ pub(super) struct Nominee {
     wellness: Wellness,
     /// The state of the nominee's checks that was recorded last.
     state: State,
-    place: Place,
+    place: NomineeState,
     recorder: Recorder,
     on_request: OnStepDownRequest,
     prefer: PreferBetter,
@@ -70,7 +70,7 @@ pub(super) struct Nominee {
 }
 
 /// The state that was recorded last.
-enum Place {
+enum NomineeState {
     Outside,
     Following { candidate: Option<CandidateName>, predecessor: CandidateName },
     Blocked { candidate: Option<CandidateName>, by: Blocker },
@@ -97,7 +97,7 @@ impl Nominee {
             candidacy: Candidacy::Aside,
             wellness,
             state,
-            place: Place::Outside,
+            place: NomineeState::Outside,
             recorder,
             on_request,
             prefer,
@@ -116,10 +116,10 @@ impl Nominee {
     ///
     /// Cancel safe: once polled, the nomination is over.
     pub(super) async fn withdraw(&mut self) {
-        if let Place::Leading(lead) | Place::Suspended(lead) = &self.place {
+        if let NomineeState::Leading(lead) | NomineeState::Suspended(lead) = &self.place {
             self.recorder.record(&ElectionEvent::SteppedDown { by: by(lead.leadership()) });
         }
-        self.place = Place::Outside;
+        self.place = NomineeState::Outside;
         let candidacy = mem::replace(&mut self.candidacy, Candidacy::Aside);
         self.announce();
         if let Candidacy::Standing { nomination, .. } = candidacy
@@ -138,7 +138,7 @@ impl Nominee {
     /// Returns the leadership under which COMMAND is to run.
     pub(super) fn leadership(&self) -> Option<&Leadership> {
         match &self.place {
-            Place::Leading(lead) => Some(lead.leadership()),
+            NomineeState::Leading(lead) => Some(lead.leadership()),
             _ => None,
         }
     }
@@ -153,8 +153,8 @@ impl Nominee {
         if let State::Unwell(_) = self.state {
             return self.withdraw().await;
         }
-        match mem::replace(&mut self.place, Place::Outside) {
-            Place::Leading(lead) | Place::Suspended(lead) => {
+        match mem::replace(&mut self.place, NomineeState::Outside) {
+            NomineeState::Leading(lead) | NomineeState::Suspended(lead) => {
                 if lead.give_way().await == GaveWay::CandidateGone {
                     console::note(
                         "the better candidate has gone meanwhile: this one leads on, and COMMAND starts again",
@@ -179,23 +179,25 @@ impl Nominee {
     fn announce(&mut self) {
         if let State::Unwell(reason) = &self.state {
             let term = match &self.place {
-                Place::Leading(lead) | Place::Suspended(lead) => Some(lead.term()),
+                NomineeState::Leading(lead) | NomineeState::Suspended(lead) => Some(lead.term()),
                 _ => None,
             };
             self.announcer.show(Part::Unwell { term, reason: reason.clone() });
             return;
         }
         self.announcer.show(match &self.place {
-            Place::Outside => Part::Outside,
-            Place::Following { predecessor, .. } => {
+            NomineeState::Outside => Part::Outside,
+            NomineeState::Following { predecessor, .. } => {
                 Part::Following { predecessor: predecessor.to_string() }
             }
-            Place::Blocked { by, .. } => Part::Blocked { by: by.to_string() },
-            Place::AwaitingLockDelay { .. } => Part::AwaitingLockDelay,
-            Place::AwaitingLease { .. } => Part::AwaitingLease,
-            Place::Leading(lead) => Part::Leading { term: lead.term(), command: self.command },
-            Place::Suspended(lead) => Part::Suspended { term: lead.term() },
-            Place::Ended => Part::Ending,
+            NomineeState::Blocked { by, .. } => Part::Blocked { by: by.to_string() },
+            NomineeState::AwaitingLockDelay { .. } => Part::AwaitingLockDelay,
+            NomineeState::AwaitingLease { .. } => Part::AwaitingLease,
+            NomineeState::Leading(lead) => {
+                Part::Leading { term: lead.term(), command: self.command }
+            }
+            NomineeState::Suspended(lead) => Part::Suspended { term: lead.term() },
+            NomineeState::Ended => Part::Ending,
         });
     }
 
@@ -231,8 +233,8 @@ impl Nominee {
             Role::Ended(reason) => self.ended(reason),
             _ => {
                 // What blocked it has gone, and it has not found its new place yet.
-                if let Place::Blocked { .. } = self.place {
-                    self.place = Place::Outside;
+                if let NomineeState::Blocked { .. } = self.place {
+                    self.place = NomineeState::Outside;
                 }
                 Standing::Waiting
             }
@@ -241,7 +243,7 @@ impl Nominee {
 
     /// Returns whether a leadership was recorded that is not over.
     const fn has_led(&self) -> bool {
-        matches!(self.place, Place::Leading(_) | Place::Suspended(_))
+        matches!(self.place, NomineeState::Leading(_) | NomineeState::Suspended(_))
     }
 
     fn ended(&mut self, reason: EndReason) -> Standing {
@@ -252,12 +254,12 @@ impl Nominee {
     /// Returns whether the nominee stands in a place of which no change of its status may tell.
     pub(super) fn is_to_be_looked_at(&self) -> bool {
         matches!(self.candidacy, Candidacy::Standing { .. })
-            && matches!(self.place, Place::Outside | Place::Blocked { .. })
+            && matches!(self.place, NomineeState::Outside | NomineeState::Blocked { .. })
     }
 
     /// Keeps the lock delay for the next leader although this one resigns: COMMAND works on.
     pub(super) fn leaves_work_behind(&self) {
-        if let Place::Leading(lead) | Place::Suspended(lead) = &self.place {
+        if let NomineeState::Leading(lead) | NomineeState::Suspended(lead) = &self.place {
             lead.leadership().keep_lock_delay();
         }
     }
@@ -265,7 +267,7 @@ impl Nominee {
     /// Resigns or withdraws, and returns whether the candidate's znode is gone.
     pub(super) async fn leave(mut self, bound: Duration) -> Departure {
         self.standing();
-        if let Place::Leading(lead) | Place::Suspended(lead) = &self.place {
+        if let NomineeState::Leading(lead) | NomineeState::Suspended(lead) = &self.place {
             let leadership = lead.leadership();
             let event = ElectionEvent::Resigned { by: by(leadership) };
             self.recorder.record(&event);
@@ -282,7 +284,7 @@ impl Nominee {
                 Departure::Unconfirmed,
             ),
         };
-        if !matches!(place, Place::Ended) {
+        if !matches!(place, NomineeState::Ended) {
             recorder.record(&ElectionEvent::Ended { reason });
         }
         departure
@@ -291,7 +293,7 @@ impl Nominee {
     /// Records a loss. Since the last look a leadership may have been lost and won again, with the
     /// same token.
     fn record_loss(&mut self) {
-        let (Place::Leading(lead) | Place::Suspended(lead)) = &self.place else {
+        let (NomineeState::Leading(lead) | NomineeState::Suspended(lead)) = &self.place else {
             return;
         };
         let leadership = lead.leadership();
@@ -302,14 +304,14 @@ impl Nominee {
         if reason != LostReason::Resigned {
             self.recorder.record(&event);
         }
-        self.place = Place::Outside;
+        self.place = NomineeState::Outside;
     }
 
     fn leads(&mut self, certainty: Certainty) -> Standing {
-        let place = mem::replace(&mut self.place, Place::Outside);
+        let place = mem::replace(&mut self.place, NomineeState::Outside);
         let (mut lead, suspended) = match place {
-            Place::Leading(lead) => (lead, false),
-            Place::Suspended(lead) => (lead, true),
+            NomineeState::Leading(lead) => (lead, false),
+            NomineeState::Suspended(lead) => (lead, true),
             _ => match self.elected() {
                 Some(Ok(leadership)) => {
                     self.record_lead(&leadership, LeadEvent::Elected);
@@ -327,13 +329,13 @@ impl Nominee {
                 if suspended {
                     self.record_lead(lead.leadership(), LeadEvent::Resumed);
                 }
-                self.place = Place::Leading(lead);
+                self.place = NomineeState::Leading(lead);
             }
             (Certainty::Certain | Certainty::InDoubt, _) => {
                 if !suspended {
                     self.record_lead(lead.leadership(), LeadEvent::Suspended);
                 }
-                self.place = Place::Suspended(lead);
+                self.place = NomineeState::Suspended(lead);
             }
         }
         match (certainty, until) {
@@ -351,9 +353,9 @@ impl Nominee {
     }
 
     fn record_end(&mut self, reason: String) {
-        if !matches!(self.place, Place::Ended) {
+        if !matches!(self.place, NomineeState::Ended) {
             self.recorder.record(&ElectionEvent::Ended { reason });
-            self.place = Place::Ended;
+            self.place = NomineeState::Ended;
         }
     }
 }
@@ -373,7 +375,7 @@ impl Held for Nominee {
     }
 
     fn heed_line(&mut self, line: String) {
-        if let Place::Leading(lead) | Place::Suspended(lead) = &mut self.place {
+        if let NomineeState::Leading(lead) | NomineeState::Suspended(lead) = &mut self.place {
             lead.acknowledge(line);
         }
         self.command_is(CommandState::Ready);
@@ -382,7 +384,7 @@ impl Held for Nominee {
     async fn changed(&mut self) {
         let news = async {
             match &mut self.place {
-                Place::Leading(lead) | Place::Suspended(lead) => lead.changed().await,
+                NomineeState::Leading(lead) | NomineeState::Suspended(lead) => lead.changed().await,
                 _ => pending().await,
             }
         };
@@ -420,14 +422,14 @@ enum LeadEvent {
     Resumed,
 }
 
-fn left_reason(place: &Place) -> &'static str {
+fn left_reason(place: &NomineeState) -> &'static str {
     match place {
-        Place::Leading(_) | Place::Suspended(_) => "resigned",
-        Place::Outside
-        | Place::Following { .. }
-        | Place::Blocked { .. }
-        | Place::AwaitingLease { .. }
-        | Place::AwaitingLockDelay { .. }
-        | Place::Ended => "withdrew",
+        NomineeState::Leading(_) | NomineeState::Suspended(_) => "resigned",
+        NomineeState::Outside
+        | NomineeState::Following { .. }
+        | NomineeState::Blocked { .. }
+        | NomineeState::AwaitingLease { .. }
+        | NomineeState::AwaitingLockDelay { .. }
+        | NomineeState::Ended => "withdrew",
     }
 }

@@ -6,7 +6,7 @@ use clap::{Arg, ArgAction, Command};
 use toml::Value;
 
 /// The subcommand that is called.
-pub(super) struct Place<'a> {
+pub(super) struct CalledSubcommand<'a> {
     pub(super) leaf: &'a Command,
     /// Its name, after those of its parents.
     pub(super) path: Vec<&'a str>,
@@ -14,7 +14,7 @@ pub(super) struct Place<'a> {
     pub(super) index: usize,
 }
 
-impl<'a> Place<'a> {
+impl<'a> CalledSubcommand<'a> {
     /// Finds the subcommand; `None` if the arguments call none.
     pub(super) fn find(command: &'a Command, arguments: &[OsString]) -> Option<Self> {
         let mut place = Self { leaf: command, path: Vec::new(), index: 1 };

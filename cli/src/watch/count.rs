@@ -9,14 +9,14 @@ use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
 
-use crate::candidate::Shown;
+use crate::candidate::ShownCandidate;
 
 /// The candidates at some moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Counted {
     pub(super) number: usize,
     /// The first of them.
-    pub(super) first: Vec<Shown>,
+    pub(super) first: Vec<ShownCandidate>,
     /// Whether the election was ended, so that no candidate can come.
     pub(super) is_ended: bool,
 }
@@ -86,7 +86,7 @@ async fn count(election: &Election, rows: usize) -> Result<Counted, Error> {
     while counted.first.len() < rows
         && let Some(candidate) = candidates.next().await?
     {
-        counted.first.push(Shown::from(&candidate));
+        counted.first.push(ShownCandidate::from(&candidate));
     }
     Ok(counted)
 }

@@ -6,7 +6,7 @@ use election_tokio::election::{Acknowledgement, Observation, ObservedLeader};
 use serde::Serialize;
 
 use super::known::{Known, Since};
-use crate::candidate::Shown;
+use crate::candidate::ShownCandidate;
 use crate::console;
 use crate::data::Data;
 
@@ -15,11 +15,11 @@ pub(super) struct Lines {
     election: String,
     seen: Observation,
     counted: Option<(usize, bool)>,
-    link: Link,
+    link: ReportedLink,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Link {
+enum ReportedLink {
     /// Not connected yet, and not reported.
     New,
     Up,
@@ -46,7 +46,7 @@ struct Line<'a> {
 #[derive(Serialize)]
 struct Leader {
     #[serde(flatten)]
-    shown: Shown,
+    shown: ShownCandidate,
     #[serde(skip_serializing_if = "Option::is_none")]
     since: Option<String>,
     /// It led already at the first observation.
@@ -92,7 +92,7 @@ fn time(time: SystemTime) -> String {
 
 impl Lines {
     pub(super) fn new(election: &str) -> Self {
-        let (seen, link) = (Observation::Unknown, Link::New);
+        let (seen, link) = (Observation::Unknown, ReportedLink::New);
         Self { election: election.to_owned(), seen, counted: None, link }
     }
 
@@ -123,17 +123,17 @@ impl Lines {
 
     fn tell_of_link(&mut self, known: &Known, text: &mut String) {
         match (self.link, known.is_connected()) {
-            (Link::New, true) => self.link = Link::Up,
-            (Link::Down, true) => {
-                self.link = Link::Up;
+            (ReportedLink::New, true) => self.link = ReportedLink::Up,
+            (ReportedLink::Down, true) => {
+                self.link = ReportedLink::Up;
                 *text += &self.line("connected", None, None, None);
             }
-            (Link::New, false) if known.trouble().is_none() => {}
-            (Link::New | Link::Up, false) => {
-                self.link = Link::Down;
+            (ReportedLink::New, false) if known.trouble().is_none() => {}
+            (ReportedLink::New | ReportedLink::Up, false) => {
+                self.link = ReportedLink::Down;
                 *text += &self.line("disconnected", None, None, known.trouble());
             }
-            (Link::Up, true) | (Link::Down, false) => {}
+            (ReportedLink::Up, true) | (ReportedLink::Down, false) => {}
         }
     }
 

@@ -8,7 +8,7 @@ use election_tokio::election::{Acknowledgement, Observation, ObservedLeader};
 use election_tokio::error::Escaped;
 
 use super::known::{Known, Since};
-use crate::candidate::{HEADER, Shown};
+use crate::candidate::{HEADER, ShownCandidate};
 use crate::cells::{aligned, cut};
 use crate::console;
 use crate::data::Data;
@@ -79,7 +79,7 @@ fn lines(election: &str, known: &Known, now: SystemTime) -> Vec<(Style, String)>
     match &known.seen {
         Observation::Led(leader) => lines.extend(of_leader(leader, &since)),
         Observation::Blocked { first, by } => {
-            let first = Shown::from(first).describe();
+            let first = ShownCandidate::from(first).describe();
             lines.push((BAD, format!("leader      none: {first} is the first, blocked by {by}")));
             lines.push((plain, format!("since       {since}")));
         }
@@ -100,7 +100,7 @@ fn lines(election: &str, known: &Known, now: SystemTime) -> Vec<(Style, String)>
         lines.push((plain, format!("candidates  {}", counted.number)));
         if !counted.first.is_empty() {
             let header = HEADER.map(str::to_owned).to_vec();
-            let rows: Vec<_> = counted.first.iter().map(Shown::cells).collect();
+            let rows: Vec<_> = counted.first.iter().map(ShownCandidate::cells).collect();
             lines.push((plain, String::new()));
             lines.extend(aligned(&header, &rows).lines().map(|line| (plain, line.to_owned())));
         }
@@ -114,7 +114,7 @@ fn lines(election: &str, known: &Known, now: SystemTime) -> Vec<(Style, String)>
 
 fn of_leader(leader: &ObservedLeader, since: &str) -> Vec<(Style, String)> {
     let plain = Style::new();
-    let shown = Shown::from(leader);
+    let shown = ShownCandidate::from(leader);
     let ready = match &leader.acknowledgement {
         Acknowledgement::Given(data) => {
             let says = match Data::from(&data[..]) {

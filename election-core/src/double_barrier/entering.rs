@@ -4,8 +4,8 @@ use super::member::{MemberName, Members};
 use super::options::WhenUnderWay;
 use super::request::Request;
 use super::stage::{
-    Blocked, Entering, Gathering, Next, Others, Participant, ReadyWatch, ReplyResult, Stage, Step,
-    fail, others_watched,
+    Blocked, DoubleBarrierStage, Entering, Gathering, Next, Others, Participant, ReadyWatch,
+    ReplyResult, Step, fail, others_watched,
 };
 use super::told::{DoubleBarrierEnd, DoubleBarrierNotice};
 use crate::code::{BAD_VERSION, NO_NODE, NODE_EXISTS};
@@ -84,7 +84,7 @@ impl Entering {
             Step::CreateEntry { ready, .. } if ready.is(ticket) => *ready = ReadyWatch::Due,
             Step::Blocked(blocked) if blocked.ready == ticket => match change {
                 Change::Created => {}
-                _ => return Next::Become(Stage::Entering(Self::NEW), None),
+                _ => return Next::Become(DoubleBarrierStage::Entering(Self::NEW), None),
             },
             Step::Blocked(Blocked { others, .. }) if *others == Others::Watched(ticket) => {
                 *others = Others::Unknown;
@@ -137,7 +137,7 @@ impl Entering {
             }
             (Step::CreateEntry { generation, ready }, Request::CreateEntry, Ok(_)) => {
                 let gathering = Gathering::created(*generation, *ready);
-                return Next::Become(Stage::Gathering(gathering), None);
+                return Next::Become(DoubleBarrierStage::Gathering(gathering), None);
             }
             // By an earlier request of this participant, maybe in an earlier session.
             (
@@ -148,7 +148,7 @@ impl Entering {
             | (Step::Barrier, Request::Barrier, Ok(Reply::BarrierPassed)) => Step::LookForEntry,
             (Step::LookForEntry, Request::LookForEntry, Ok(Reply::Exists(stat))) => {
                 if stat.owner == participant.2 {
-                    return Next::Become(Stage::Gathering(Gathering::NEW), None);
+                    return Next::Become(DoubleBarrierStage::Gathering(Gathering::NEW), None);
                 }
                 Step::DeleteEntry
             }
@@ -178,7 +178,10 @@ impl Entering {
                         return Next::Stay(Some(DoubleBarrierNotice::RoundUnderWay));
                     }
                     (Some(_), WhenUnderWay::GiveUp) => {
-                        return Next::Become(Stage::Ended(DoubleBarrierEnd::UnderWay), None);
+                        return Next::Become(
+                            DoubleBarrierStage::Ended(DoubleBarrierEnd::UnderWay),
+                            None,
+                        );
                     }
                 }
             }
@@ -190,7 +193,7 @@ impl Entering {
             Others::Gone => match result {
                 Ok(Reply::Committed(_))
                 | Err(Failure::Aborted { code: BAD_VERSION | NO_NODE, .. }) => {
-                    return Next::Become(Stage::Entering(Self::NEW), None);
+                    return Next::Become(DoubleBarrierStage::Entering(Self::NEW), None);
                 }
                 _ => return fail(result),
             },

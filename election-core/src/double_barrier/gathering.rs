@@ -3,7 +3,8 @@
 use super::member::Members;
 use super::request::Request;
 use super::stage::{
-    Entering, Gathering, List, Next, OwnWatch, Participant, ReadyWatch, ReplyResult, Stage, fail,
+    DoubleBarrierStage, Entering, Gathering, List, Next, OwnWatch, Participant, ReadyWatch,
+    ReplyResult, fail,
 };
 use super::told::{DoubleBarrierEnd, DoubleBarrierNotice};
 use crate::code::{BAD_VERSION, NO_NODE, NODE_EXISTS};
@@ -70,7 +71,9 @@ impl Gathering {
                 return match self.own {
                     OwnWatch::Armed { token, .. } if token < stat.token => inside(self.own),
                     // The round was opened without this entry, by a library that does not mind it.
-                    OwnWatch::Armed { .. } => Next::Become(Stage::Entering(Entering::LATE), None),
+                    OwnWatch::Armed { .. } => {
+                        Next::Become(DoubleBarrierStage::Entering(Entering::LATE), None)
+                    }
                     OwnWatch::Due => Next::Stay(None),
                 };
             }
@@ -96,7 +99,7 @@ impl Gathering {
 }
 
 fn inside(own: OwnWatch) -> Next {
-    Next::Become(Stage::Inside(own), Some(DoubleBarrierNotice::Inside))
+    Next::Become(DoubleBarrierStage::Inside(own), Some(DoubleBarrierNotice::Inside))
 }
 
 /// Handles the loss of the entry of a participant that waits for others.
@@ -106,7 +109,7 @@ fn evicted() -> Next {
 
 fn entry_lost(entering: Entering) -> Next {
     let notice = DoubleBarrierNotice::EntryLost(Cause::Evicted);
-    Next::Become(Stage::Entering(entering), Some(notice))
+    Next::Become(DoubleBarrierStage::Entering(entering), Some(notice))
 }
 
 /// Handles the answer to the watch on the entry of a participant that is inside.
@@ -139,5 +142,5 @@ pub(super) fn own_changed(ticket: Ticket, change: Change, own: &mut OwnWatch) ->
 }
 
 fn gone() -> Next {
-    Next::Become(Stage::Ended(DoubleBarrierEnd::Lost(Cause::Evicted)), None)
+    Next::Become(DoubleBarrierStage::Ended(DoubleBarrierEnd::Lost(Cause::Evicted)), None)
 }

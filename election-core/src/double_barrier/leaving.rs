@@ -4,8 +4,8 @@
 use super::member::{MemberName, Members, Range};
 use super::request::Request;
 use super::stage::{
-    Entry, EntryDeletion, Leaving, Next, Others, Patience, Ready, ReadyWatch, ReplyResult, Sight,
-    Stage, failure, others_watched,
+    DoubleBarrierStage, Entry, EntryDeletion, Leaving, Next, Others, Patience, Ready, ReadyWatch,
+    ReplyResult, Sight, failure, others_watched,
 };
 use super::told::DoubleBarrierEnd;
 use crate::code::{BAD_VERSION, NO_NODE};
@@ -24,7 +24,7 @@ impl Leaving {
                 self.entry = Entry::Goes;
             }
             self.look_again();
-            return Next::Become(Stage::Leaving(self.clone()), None);
+            return Next::Become(DoubleBarrierStage::Leaving(self.clone()), None);
         }
         Next::Stay(None)
     }
@@ -181,7 +181,7 @@ impl Leaving {
     }
 
     const fn over(&self) -> Next {
-        Next::Become(Stage::Ended(self.end), None)
+        Next::Become(DoubleBarrierStage::Ended(self.end), None)
     }
 
     /// Makes the participant fail. It first deletes its entry, for which the others would wait as long
@@ -191,10 +191,12 @@ impl Leaving {
         Next::Become(
             match (request, self.entry) {
                 (Request::DeleteEntry, _) => {
-                    Stage::Owing { owed: Owed::Refused(EntryDeletion), end }
+                    DoubleBarrierStage::Owing { owed: Owed::Refused(EntryDeletion), end }
                 }
-                (_, Entry::Gone) => Stage::Ended(end),
-                (_, Entry::Stands | Entry::Goes) => Stage::Leaving(Self::giving_up(end)),
+                (_, Entry::Gone) => DoubleBarrierStage::Ended(end),
+                (_, Entry::Stands | Entry::Goes) => {
+                    DoubleBarrierStage::Leaving(Self::giving_up(end))
+                }
             },
             None,
         )
@@ -212,5 +214,5 @@ impl EntryDeletion {
 }
 
 const fn lost(cause: Cause) -> Next {
-    Next::Become(Stage::Ended(DoubleBarrierEnd::Lost(cause)), None)
+    Next::Become(DoubleBarrierStage::Ended(DoubleBarrierEnd::Lost(cause)), None)
 }

@@ -3,7 +3,7 @@
 use super::DoubleBarrier;
 use super::member::MemberName;
 use super::request::Request;
-use super::stage::{Entry, Leaving, Stage};
+use super::stage::{DoubleBarrierStage, Entry, Leaving};
 use crate::command::{
     Check, Create, CreateMode, Delete, ExpectedVersion, Multi, NewZnode, Op, Part, Payload, Watch,
     Write, Znode,
@@ -17,10 +17,12 @@ impl DoubleBarrier {
     /// Returns the member to watch, and the version of the node as it was read.
     fn subject(&self) -> (Option<&MemberName>, Option<Version>) {
         match &self.stage {
-            Stage::Entering(entering) => entering.subject(),
-            Stage::Gathering(gathering) => (None, gathering.generation),
-            Stage::Leaving(leaving) => leaving.subject(),
-            Stage::Inside(_) | Stage::Owing { .. } | Stage::Ended(_) => (None, None),
+            DoubleBarrierStage::Entering(entering) => entering.subject(),
+            DoubleBarrierStage::Gathering(gathering) => (None, gathering.generation),
+            DoubleBarrierStage::Leaving(leaving) => leaving.subject(),
+            DoubleBarrierStage::Inside(_)
+            | DoubleBarrierStage::Owing { .. }
+            | DoubleBarrierStage::Ended(_) => (None, None),
         }
     }
 
@@ -60,11 +62,13 @@ impl DoubleBarrier {
                 ]))
             }
             Request::Close => match &self.stage {
-                Stage::Leaving(Leaving { entry: Entry::Stands, .. }) => Op::Multi(Multi::of([
-                    Part::Write(turn),
-                    Part::Delete(delete(ready)),
-                    Part::Delete(delete(entry)),
-                ])),
+                DoubleBarrierStage::Leaving(Leaving { entry: Entry::Stands, .. }) => {
+                    Op::Multi(Multi::of([
+                        Part::Write(turn),
+                        Part::Delete(delete(ready)),
+                        Part::Delete(delete(entry)),
+                    ]))
+                }
                 _ => Op::Multi(Multi::of([Part::Write(turn), Part::Delete(delete(ready))])),
             },
         }

@@ -10,7 +10,7 @@ use crate::owed::{Owed, Removal};
 use crate::ticket::Ticket;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Stage {
+pub(super) enum DoubleBarrierStage {
     /// The participant has no entry, as far as it knows.
     Entering(Entering),
     /// The participant has an entry, and waits for the others.
@@ -176,7 +176,7 @@ pub(super) enum Next {
     /// The participant stays in its stage.
     Stay(Option<DoubleBarrierNotice>),
     /// The participant changes its stage, and drops the reply of the request in flight.
-    Become(Stage, Option<DoubleBarrierNotice>),
+    Become(DoubleBarrierStage, Option<DoubleBarrierNotice>),
 }
 
 pub(super) type ReplyResult<'r, 'a> = &'r mut Result<Reply<'a>, Failure>;
@@ -256,5 +256,5 @@ pub(super) fn failure<R>(result: &Result<R, Failure>) -> BarrierFailure {
 /// Makes the participant fail. It first deletes its entry, if there may be one.
 pub(super) fn fail<R>(result: &Result<R, Failure>) -> Next {
     let end = DoubleBarrierEnd::Failed(failure(result));
-    Next::Become(Stage::Leaving(Leaving::giving_up(end)), None)
+    Next::Become(DoubleBarrierStage::Leaving(Leaving::giving_up(end)), None)
 }

@@ -9,7 +9,7 @@ use core::fmt::Write as _;
 use heapless::String;
 
 use super::exchange::{
-    Answer, Answered, DowngradeRefused, Exchange, Exchanging, Step, delete, exchange_of,
+    Answered, DowngradeRefused, Exchange, ExchangeAnswer, Exchanging, Step, delete, exchange_of,
 };
 use super::{Lock, LockFailure, LockNotice};
 use crate::access::Access;
@@ -89,7 +89,7 @@ impl Lock {
             return None;
         };
         let session = self.contender.asked_by_lock(*ticket)?;
-        Some(Answered { session, ticket: *ticket, answer: Answer::of(result) })
+        Some(Answered { session, ticket: *ticket, answer: ExchangeAnswer::of(result) })
     }
 
     /// Continues after an event that the contender has taken in.
@@ -145,31 +145,35 @@ impl Lock {
         }
         let is_leaving = self.contender.phase() == Phase::Leaving;
         match (step, answer) {
-            (_, Answer::Failed(Failure::ConnectionLoss)) => self.exchange_interrupted(),
+            (_, ExchangeAnswer::Failed(Failure::ConnectionLoss)) => self.exchange_interrupted(),
             // The exchange took in no event of the writer's znode meanwhile.
-            (Step::Commit, Answer::Failed(Failure::Throttled))
-            | (Step::Find, Answer::Failed(Failure::NoNode)) => self.ask_again(),
-            (_, Answer::Failed(Failure::Throttled)) => {}
-            (Step::Commit, Answer::Committed) => self.go_on(Step::Verify),
-            (Step::Commit, Answer::Failed(Failure::Unreadable)) => self.go_on(Step::Barrier),
-            (Step::Commit, Answer::Failed(failure)) => {
+            (Step::Commit, ExchangeAnswer::Failed(Failure::Throttled))
+            | (Step::Find, ExchangeAnswer::Failed(Failure::NoNode)) => self.ask_again(),
+            (_, ExchangeAnswer::Failed(Failure::Throttled)) => {}
+            (Step::Commit, ExchangeAnswer::Committed) => self.go_on(Step::Verify),
+            (Step::Commit, ExchangeAnswer::Failed(Failure::Unreadable)) => {
+                self.go_on(Step::Barrier);
+            }
+            (Step::Commit, ExchangeAnswer::Failed(failure)) => {
                 self.exchange.give_up();
                 return if is_leaving { None } else { self.not_applied(failure) };
             }
-            (Step::Barrier, Answer::BarrierPassed) => self.go_on(Step::Find),
-            (Step::Find | Step::Verify, Answer::Read(stat)) if stat.owner == Some(session) => {
+            (Step::Barrier, ExchangeAnswer::BarrierPassed) => self.go_on(Step::Find),
+            (Step::Find | Step::Verify, ExchangeAnswer::Read(stat))
+                if stat.owner == Some(session) =>
+            {
                 // Contenders behind it have lower tokens than the reader's znode would give.
                 let kept = self.hold().token().unwrap_or(stat.token);
                 self.exchange = Exchanging::Done { kept };
                 self.contender.hold_by(reader, Access::Shared, (stat.token, ticket));
                 return Some(LockNotice::Downgraded);
             }
-            (Step::Find | Step::Verify, Answer::Read(_))
-            | (Step::Verify, Answer::Failed(Failure::NoNode)) => {
+            (Step::Find | Step::Verify, ExchangeAnswer::Read(_))
+            | (Step::Verify, ExchangeAnswer::Failed(Failure::NoNode)) => {
                 self.exchange.give_up();
                 return self.evicted();
             }
-            (Step::Retract, Answer::Deleted | Answer::Failed(Failure::NoNode)) => {
+            (Step::Retract, ExchangeAnswer::Deleted | ExchangeAnswer::Failed(Failure::NoNode)) => {
                 self.exchange.give_up();
                 self.contender.leave_by(reader);
             }
@@ -201,7 +205,7 @@ impl Lock {
             Failure::NoNode | Failure::Aborted { code: NO_NODE, .. } => self.evicted(),
             failure => {
                 self.contender.read_own_again();
-                let error = Answer::Failed(failure).error();
+                let error = ExchangeAnswer::Failed(failure).error();
                 Some(LockNotice::NotDowngraded(LockFailure::of(error)))
             }
         }

@@ -94,11 +94,11 @@ pub(super) enum Step {
 pub(super) struct Answered {
     pub(super) session: SessionId,
     pub(super) ticket: Ticket,
-    pub(super) answer: Answer,
+    pub(super) answer: ExchangeAnswer,
 }
 
 #[derive(Clone, Copy)]
-pub(super) enum Answer {
+pub(super) enum ExchangeAnswer {
     Committed,
     BarrierPassed,
     Read(Stat),
@@ -117,7 +117,7 @@ pub(super) fn delete(znode: &CandidateName) -> Delete<'_> {
     Delete { znode: Znode::Child(znode.into()), version: ExpectedVersion::Any }
 }
 
-impl Answer {
+impl ExchangeAnswer {
     pub(super) fn of(result: &Result<Reply<'_>, Failure>) -> Self {
         match result {
             Ok(Reply::Committed(_)) => Self::Committed,

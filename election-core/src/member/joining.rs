@@ -3,7 +3,7 @@
 use super::options::{MemberOptions, NameOrigin, WhenTaken};
 use super::request::Request;
 use super::stage::{
-    DataState, Former, Join, Joining, Leave, Leaving, OwnWatch, Stage, Standing, Trace,
+    DataState, Former, Join, Joining, Leave, Leaving, MemberStage, OwnWatch, Standing, Trace,
 };
 use super::told::{MemberEnd, MemberFailure, MemberNotice, NameOwner};
 use crate::event::{Failure, Reply, Stat};
@@ -23,7 +23,7 @@ pub(super) struct Joiner {
 }
 
 /// The next stage, and the notice, if there is one.
-pub(super) type Next = (Stage, Option<MemberNotice>);
+pub(super) type Next = (MemberStage, Option<MemberNotice>);
 
 impl Joining {
     pub(super) const fn request(self) -> Request {
@@ -36,7 +36,7 @@ impl Joining {
     }
 
     const fn goes_on(self, step: Join) -> Next {
-        (Stage::Joining(Self { step, ..self }), None)
+        (MemberStage::Joining(Self { step, ..self }), None)
     }
 
     pub(super) fn answered(
@@ -54,7 +54,7 @@ impl Joining {
                 match stat {
                     Some(stat) if stat.owner == joiner.session => {
                         let standing = Standing::seen(*stat, OwnWatch::Due);
-                        (Stage::Standing(standing), Some(MemberNotice::Joined(stat.token)))
+                        (MemberStage::Standing(standing), Some(MemberNotice::Joined(stat.token)))
                     }
                     _ => self.goes_on(Join::Look),
                 }
@@ -95,23 +95,25 @@ impl Joining {
         let owner = NameOwner::of(stat);
         if joiner.session.is_some() && stat.owner == joiner.session {
             let standing = Standing::seen(stat, OwnWatch::Armed(ticket));
-            return (Stage::Standing(standing), Some(MemberNotice::Joined(stat.token)));
+            return (MemberStage::Standing(standing), Some(MemberNotice::Joined(stat.token)));
         }
-        let waiting = Stage::Waiting { owner, watch: ticket };
+        let waiting = MemberStage::Waiting { owner, watch: ticket };
         match (joiner.options.name, joiner.options.when_taken) {
             (NameOrigin::Random, _) => self.goes_on(Join::DeleteGhost),
             (NameOrigin::Given, _) if joiner.former.has(owner) => (waiting, None),
             (NameOrigin::Given, WhenTaken::Wait) => (waiting, Some(MemberNotice::Taken(owner))),
-            (NameOrigin::Given, WhenTaken::GiveUp) => (Stage::Ended(MemberEnd::Taken(owner)), None),
+            (NameOrigin::Given, WhenTaken::GiveUp) => {
+                (MemberStage::Ended(MemberEnd::Taken(owner)), None)
+            }
         }
     }
 
     fn failed(self, failure: MemberFailure) -> Next {
         let end = MemberEnd::Failed(failure);
         let stage = if self.may_stand() {
-            Stage::Leaving(Leaving { step: Leave::Barrier, end })
+            MemberStage::Leaving(Leaving { step: Leave::Barrier, end })
         } else {
-            Stage::Ended(end)
+            MemberStage::Ended(end)
         };
         (stage, None)
     }

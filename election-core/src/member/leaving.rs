@@ -2,7 +2,7 @@
 
 use super::options::NameOrigin;
 use super::request::Request;
-use super::stage::{Leave, Leaving, Left, Removing, Stage};
+use super::stage::{Leave, Leaving, Left, MemberStage, Removing};
 use super::told::{MemberEnd, MemberFailure};
 use crate::event::{Failure, Reply, Stat};
 use crate::id::SessionId;
@@ -21,16 +21,16 @@ impl Leaving {
         request: Request,
         result: &Result<Reply<'_>, Failure>,
         (name, session): (NameOrigin, Option<SessionId>),
-    ) -> Stage {
+    ) -> MemberStage {
         let is_own = |owner| is_own((name, session), owner);
         let step = match (request, result) {
             (Request::Look, Ok(Reply::Exists(stat))) if is_own(stat.owner) => {
                 Leave::Delete(Seen::from(*stat))
             }
             (Request::Look, Ok(Reply::Exists(_)) | Err(Failure::NoNode))
-            | (Request::Create, Err(Failure::NoNode)) => return Stage::Ended(self.end),
+            | (Request::Create, Err(Failure::NoNode)) => return MemberStage::Ended(self.end),
             (Request::Delete, Ok(Reply::Deleted) | Err(Failure::NoNode)) => {
-                return Stage::Ended(match self.end {
+                return MemberStage::Ended(match self.end {
                     MemberEnd::Left(_) => MemberEnd::Left(Departure::Deleted),
                     end => end,
                 });
@@ -44,10 +44,10 @@ impl Leaving {
                     MemberEnd::Left(_) => MemberEnd::Failed(MemberFailure::of(result)),
                     end => end,
                 };
-                return Stage::Owing { owed: Owed::Refused(Removing::after(self.step)), end };
+                return MemberStage::Owing { owed: Owed::Refused(Removing::after(self.step)), end };
             }
         };
-        Stage::Leaving(Self { step, ..self })
+        MemberStage::Leaving(Self { step, ..self })
     }
 }
 

@@ -9,7 +9,7 @@ use crate::seen::Seen;
 use crate::ticket::Ticket;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Stage {
+pub(super) enum MemberStage {
     Joining(Joining),
     /// Another znode has the name.
     Waiting {

@@ -7,7 +7,7 @@
 
 use core::num::NonZeroU32;
 
-use super::stage::{Afterwards, ListWatch, Look, Position, Stage, Standing, Suspect};
+use super::stage::{Afterwards, ListWatch, Look, NomineeStage, Position, Standing, Suspect};
 use super::waking::Waking;
 use super::{Nominee, Patience};
 use crate::children::Children;
@@ -25,7 +25,7 @@ impl Nominee {
         watch: Option<Ticket>,
     ) -> Option<Notice> {
         let (id, contest) = (self.id, self.contest);
-        let Stage::Standing(Standing { own, position, look, .. }) = &mut self.stage else {
+        let NomineeStage::Standing(Standing { own, position, look, .. }) = &mut self.stage else {
             return None;
         };
         *look = Look::NotDue;

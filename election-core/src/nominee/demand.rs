@@ -4,13 +4,13 @@
 use super::home::Home;
 use super::request::Request;
 use super::stage::{
-    Ahead, Behind, Cleanup, Ended, Entry, Find, LeaderWatch, Leading, ListWatch, Look, OwnWatch,
-    Position, PredecessorWatch, Stage, Standing, Suspect,
+    Ahead, Behind, Cleanup, Ended, Entry, Find, LeaderWatch, Leading, ListWatch, Look,
+    NomineeStage, OwnWatch, Position, PredecessorWatch, Standing, Suspect,
 };
 use crate::command::{ExpectedVersion, Op, Watch};
 use crate::format::CandidatePrefix;
 
-impl Stage {
+impl NomineeStage {
     /// Returns the one request that this state asks for, if it asks for any.
     pub(super) fn demand(&self, home: Home, next: CandidatePrefix) -> Option<(Request, Op<'_>)> {
         match self {

@@ -1,8 +1,8 @@
 //! The end of a candidate, and of a nomination.
 
-use super::request::{Awaits, InFlight, Link, Request};
+use super::request::{Awaits, InFlight, NomineeLink, Request};
 use super::stage::{
-    Afterwards, Cleanup, Ended, Entering, Entry, Find, Intent, Leaving, Stage, Standing,
+    Afterwards, Cleanup, Ended, Entering, Entry, Find, Intent, Leaving, NomineeStage, Standing,
 };
 use super::unnamed::Found;
 use super::{Nominee, is_owned};
@@ -15,10 +15,13 @@ impl Nominee {
     pub(super) fn leave(&mut self) -> Option<Notice> {
         let creating = matches!(
             self.link,
-            Link::Up { awaits: Awaits::Answer(InFlight { request: Request::Create, .. }), .. }
+            NomineeLink::Up {
+                awaits: Awaits::Answer(InFlight { request: Request::Create, .. }),
+                ..
+            }
         );
         match &mut self.stage {
-            Stage::Entering(Entering { step, intent, .. }) => match step {
+            NomineeStage::Entering(Entering { step, intent, .. }) => match step {
                 Entry::Create if creating => {
                     *intent = Intent::Leave;
                     None
@@ -40,12 +43,12 @@ impl Nominee {
                     None
                 }
             },
-            Stage::Standing(Standing { own, .. }) => {
+            NomineeStage::Standing(Standing { own, .. }) => {
                 let own = own.clone();
                 self.stage = self.leaving(own, Afterwards::Withdrawn);
                 None
             }
-            Stage::Leading(leading) => {
+            NomineeStage::Leading(leading) => {
                 let (own, mark) = (leading.own.clone(), leading.mark_to_be_deleted(self.link));
                 let afterwards = if leading.mark.is_settled() {
                     Afterwards::Resigned
@@ -56,17 +59,20 @@ impl Nominee {
                 self.link.abandon_own_znode();
                 None
             }
-            Stage::Leaving(Leaving { afterwards: afterwards @ Afterwards::StandAgain, .. }) => {
+            NomineeStage::Leaving(Leaving {
+                afterwards: afterwards @ Afterwards::StandAgain,
+                ..
+            }) => {
                 *afterwards = Afterwards::Withdrawn;
                 None
             }
             // The user may have heard of the loss, which is the end by this policy; a withdrawal does
             // not change that end.
-            Stage::Evicted(evicted) if self.on_loss.ends_after(evicted.was) => {
+            NomineeStage::Evicted(evicted) if self.on_loss.ends_after(evicted.was) => {
                 Some(self.end(End::Lost(Cause::Evicted)))
             }
-            Stage::Evicted(_) => Some(self.end(End::Withdrawn(Departure::Deleted))),
-            Stage::Leaving(_) | Stage::Ended(_) => None,
+            NomineeStage::Evicted(_) => Some(self.end(End::Withdrawn(Departure::Deleted))),
+            NomineeStage::Leaving(_) | NomineeStage::Ended(_) => None,
         }
     }
 
@@ -74,7 +80,7 @@ impl Nominee {
     /// at the end of the queue. It stands again whatever the policy says, because it has lost
     /// nothing. A nominee that does not lead goes on as it is.
     pub(super) fn step_down(&mut self) -> Option<Notice> {
-        let Stage::Leading(leading) = &self.stage else {
+        let NomineeStage::Leading(leading) = &self.stage else {
             return None;
         };
         let (own, mark) = (leading.own.clone(), leading.mark_to_be_deleted(self.link));
@@ -86,7 +92,7 @@ impl Nominee {
 
     /// Gives up the place, and stands at the end of the queue.
     pub(super) fn stand_behind(&mut self) -> Option<Notice> {
-        let Stage::Standing(Standing { own, .. }) = &self.stage else {
+        let NomineeStage::Standing(Standing { own, .. }) = &self.stage else {
             return None;
         };
         let own = own.clone();
@@ -115,19 +121,23 @@ impl Nominee {
     pub(super) fn lose(&mut self, cause: Cause) -> Option<Notice> {
         match (self.on_loss, &self.stage) {
             (OnLoss::End, _) => Some(self.end(End::Lost(cause))),
-            (OnLoss::StandUntilElected, Stage::Leading(leading)) if leading.mark.is_settled() => {
+            (OnLoss::StandUntilElected, NomineeStage::Leading(leading))
+                if leading.mark.is_settled() =>
+            {
                 Some(self.end(End::Lost(cause)))
             }
             (OnLoss::StandAgain | OnLoss::StandUntilElected, _) => {
                 let notice = match &self.stage {
-                    Stage::Leading(leading) if leading.mark.is_settled() => {
+                    NomineeStage::Leading(leading) if leading.mark.is_settled() => {
                         Some(Notice::Lost(cause))
                     }
-                    Stage::Leading(_) | Stage::Standing(_) => Some(Notice::CandidateLost(cause)),
-                    Stage::Entering(_)
-                    | Stage::Leaving(_)
-                    | Stage::Evicted(_)
-                    | Stage::Ended(_) => None,
+                    NomineeStage::Leading(_) | NomineeStage::Standing(_) => {
+                        Some(Notice::CandidateLost(cause))
+                    }
+                    NomineeStage::Entering(_)
+                    | NomineeStage::Leaving(_)
+                    | NomineeStage::Evicted(_)
+                    | NomineeStage::Ended(_) => None,
                 };
                 self.stand_again();
                 notice
@@ -151,7 +161,7 @@ impl Nominee {
 
     pub(super) fn end_owing(&mut self, end: End, cleanup: Cleanup) -> Notice {
         let cleanup = self.with_a_look(cleanup);
-        self.stage = Stage::Ended(Ended { end, cleanup });
+        self.stage = NomineeStage::Ended(Ended { end, cleanup });
         Notice::Ended(end)
     }
 
@@ -165,7 +175,7 @@ impl Nominee {
         result: Result<Reply<'_>, Failure>,
     ) {
         let search = self.search(session);
-        let Stage::Ended(Ended { cleanup, .. }) = &mut self.stage else {
+        let NomineeStage::Ended(Ended { cleanup, .. }) = &mut self.stage else {
             return;
         };
         *cleanup = match (core::mem::take(cleanup), result) {
@@ -210,6 +220,6 @@ impl Nominee {
     pub(crate) fn stand_again(&mut self) {
         self.incarnation = self.incarnation.next();
         self.steps = 0;
-        self.stage = Stage::Entering(Entering::FIRST);
+        self.stage = NomineeStage::Entering(Entering::FIRST);
     }
 }

@@ -1,7 +1,7 @@
 //! Entering: the nominee creates a candidate znode, and survives lost replies.
 
 use super::stage::{
-    Afterwards, Cleanup, Entering, Entry, Intent, Look, OwnWatch, Position, Stage, Standing,
+    Afterwards, Cleanup, Entering, Entry, Intent, Look, NomineeStage, OwnWatch, Position, Standing,
     Suspect,
 };
 use super::unnamed::Found;
@@ -21,7 +21,7 @@ impl Nominee {
         session: SessionId,
         result: Result<Reply<'a>, Failure>,
     ) -> Reaction<'a> {
-        let Stage::Entering(Entering { intent, .. }) = &self.stage else {
+        let NomineeStage::Entering(Entering { intent, .. }) = &self.stage else {
             return Reaction::default();
         };
         match (result, *intent) {
@@ -89,7 +89,7 @@ impl Nominee {
     fn repair(&mut self, step: Entry) -> Option<Notice> {
         let most = self.contest.rounds();
         match &mut self.stage {
-            Stage::Entering(entering) if entering.rounds < most => {
+            NomineeStage::Entering(entering) if entering.rounds < most => {
                 entering.step = step;
                 None
             }
@@ -99,7 +99,7 @@ impl Nominee {
 
     /// Goes on once a server has confirmed that what was missing is there.
     fn repaired(&mut self, step: Entry) -> Option<Notice> {
-        if let Stage::Entering(entering) = &mut self.stage {
+        if let NomineeStage::Entering(entering) = &mut self.stage {
             entering.rounds += 1;
         }
         self.step(step)
@@ -142,7 +142,7 @@ impl Nominee {
         session: SessionId,
         result: Result<Reply<'_>, Failure>,
     ) -> Option<Notice> {
-        let Stage::Entering(Entering { step, .. }) = &self.stage else {
+        let NomineeStage::Entering(Entering { step, .. }) = &self.stage else {
             return None;
         };
         let search = self.search(session);
@@ -164,8 +164,10 @@ impl Nominee {
     /// Handles the case that this session has no znode of the nominee.
     pub(super) fn found_none(&mut self) -> Option<Notice> {
         match &self.stage {
-            Stage::Entering(Entering { intent: Intent::Stand, .. }) => self.step(Entry::Create),
-            Stage::Entering(Entering { intent: Intent::Leave, .. }) => {
+            NomineeStage::Entering(Entering { intent: Intent::Stand, .. }) => {
+                self.step(Entry::Create)
+            }
+            NomineeStage::Entering(Entering { intent: Intent::Leave, .. }) => {
                 Some(self.end(End::Withdrawn(Departure::NeverCreated)))
             }
             _ => None,
@@ -178,7 +180,8 @@ impl Nominee {
         ticket: Ticket,
         result: &Result<Reply<'_>, Failure>,
     ) -> Option<Notice> {
-        let Stage::Entering(Entering { step: Entry::Suspect(suspect), intent, .. }) = &self.stage
+        let NomineeStage::Entering(Entering { step: Entry::Suspect(suspect), intent, .. }) =
+            &self.stage
         else {
             return None;
         };
@@ -214,24 +217,25 @@ impl Nominee {
         result: &Result<Reply<'_>, Failure>,
     ) -> Option<Notice> {
         match (&mut self.stage, result) {
-            (Stage::Entering(_), Ok(Reply::Deleted) | Err(Failure::NoNode)) => {
+            (NomineeStage::Entering(_), Ok(Reply::Deleted) | Err(Failure::NoNode)) => {
                 self.step(Entry::Search)
             }
             (
-                Stage::Entering(Entering { step: Entry::Suspect(suspect), .. })
-                | Stage::Standing(Standing { position: Position::Haunted(suspect), .. }),
+                NomineeStage::Entering(Entering { step: Entry::Suspect(suspect), .. })
+                | NomineeStage::Standing(Standing { position: Position::Haunted(suspect), .. }),
                 Err(Failure::BadVersion),
             ) => {
                 *suspect = suspect.found();
                 None
             }
-            (Stage::Standing(standing), Ok(Reply::Deleted) | Err(Failure::NoNode)) => {
+            (NomineeStage::Standing(standing), Ok(Reply::Deleted) | Err(Failure::NoNode)) => {
                 standing.position = Position::Unknown;
                 None
             }
             // A ghost of a nominee has no children.
             (
-                Stage::Entering(Entering { intent: Intent::Stand, .. }) | Stage::Standing(_),
+                NomineeStage::Entering(Entering { intent: Intent::Stand, .. })
+                | NomineeStage::Standing(_),
                 Err(Failure::Rejected(NOT_EMPTY)),
             ) => self.obstructed_by_own_name(),
             _ => Some(self.fail(mismatch(result))),
@@ -242,21 +246,26 @@ impl Nominee {
     /// nominee ended on meeting one, such a participant could end every nominee.
     pub(super) fn obstructed_by_own_name(&mut self) -> Option<Notice> {
         match &mut self.stage {
-            Stage::Entering(entering) if self.contest.patience == Patience::Leaves => {
+            NomineeStage::Entering(entering) if self.contest.patience == Patience::Leaves => {
                 entering.step = Entry::Barrier;
                 entering.intent = Intent::Leave;
                 return None;
             }
-            Stage::Standing(Standing { own, .. }) if self.contest.patience == Patience::Leaves => {
+            NomineeStage::Standing(Standing { own, .. })
+                if self.contest.patience == Patience::Leaves =>
+            {
                 let own = own.clone();
                 self.stage = self.leaving(own, Afterwards::Withdrawn);
                 return None;
             }
-            Stage::Entering(entering) => entering.step = Entry::Obstructed,
-            Stage::Standing(standing) => {
+            NomineeStage::Entering(entering) => entering.step = Entry::Obstructed,
+            NomineeStage::Standing(standing) => {
                 standing.position = Position::Obstructed(Obstacle::OwnName);
             }
-            Stage::Leading(_) | Stage::Leaving(_) | Stage::Evicted(_) | Stage::Ended(_) => {
+            NomineeStage::Leading(_)
+            | NomineeStage::Leaving(_)
+            | NomineeStage::Evicted(_)
+            | NomineeStage::Ended(_) => {
                 return None;
             }
         }
@@ -270,14 +279,14 @@ impl Nominee {
         self.stage = match intent {
             Intent::Stand => {
                 let (position, look) = (Position::Unknown, Look::NotDue);
-                Stage::Standing(Standing { own, own_watch, position, look })
+                NomineeStage::Standing(Standing { own, own_watch, position, look })
             }
             Intent::Leave => self.leaving(own, Afterwards::Withdrawn),
         };
     }
 
     pub(super) fn step(&mut self, step: Entry) -> Option<Notice> {
-        if let Stage::Entering(entering) = &mut self.stage {
+        if let NomineeStage::Entering(entering) = &mut self.stage {
             entering.step = step;
         }
         None

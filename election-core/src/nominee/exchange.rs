@@ -4,9 +4,9 @@
 use super::Nominee;
 use super::foreign::TombstoneWatch;
 use super::mark::Mark;
-use super::request::{Awaits, InFlight, Link, Request};
+use super::request::{Awaits, InFlight, NomineeLink, Request};
 use super::stage::{
-    Cleanup, Find, LeaderWatch, Leading, Leaving, OwnWatch, Stage, Standing, Tenure,
+    Cleanup, Find, LeaderWatch, Leading, Leaving, NomineeStage, OwnWatch, Standing, Tenure,
 };
 use super::waking::Waking;
 use crate::access::Access;
@@ -19,17 +19,20 @@ impl Nominee {
     /// Returns whether the read with this ticket has verified the nominee's znode, and watches it.
     pub(crate) fn is_watched_by(&self, ticket: Ticket) -> bool {
         match &self.stage {
-            Stage::Standing(Standing { own_watch, .. }) => {
+            NomineeStage::Standing(Standing { own_watch, .. }) => {
                 matches!(own_watch, OwnWatch::Armed { ticket: own, .. } if *own == ticket)
             }
-            Stage::Leading(Leading { watch, .. }) => *watch == LeaderWatch::Armed(ticket),
-            Stage::Entering(_) | Stage::Leaving(_) | Stage::Evicted(_) | Stage::Ended(_) => false,
+            NomineeStage::Leading(Leading { watch, .. }) => *watch == LeaderWatch::Armed(ticket),
+            NomineeStage::Entering(_)
+            | NomineeStage::Leaving(_)
+            | NomineeStage::Evicted(_)
+            | NomineeStage::Ended(_) => false,
         }
     }
 
     /// Makes a holder read its own znode once more.
     pub(crate) fn read_own_again(&mut self) {
-        if let Stage::Leading(leading) = &mut self.stage {
+        if let NomineeStage::Leading(leading) = &mut self.stage {
             leading.watch = LeaderWatch::Due;
             leading.tombstone.renew();
         }
@@ -38,7 +41,7 @@ impl Nominee {
     /// Returns the ticket of a request of the lock, unless another request is in flight or there is
     /// no link. The reply is the lock's.
     pub(crate) fn ask(&mut self) -> Option<Ticket> {
-        let Link::Up { awaits: awaits @ Awaits::Nothing, .. } = &mut self.link else {
+        let NomineeLink::Up { awaits: awaits @ Awaits::Nothing, .. } = &mut self.link else {
             return None;
         };
         let ticket = Ticket::of_part(self.contest.part, self.incarnation, self.steps);
@@ -70,12 +73,13 @@ impl Nominee {
         let (watch, tenure) = (LeaderWatch::Armed(ticket), Tenure::Active);
         let tombstone = TombstoneWatch::new(self.contest);
         let (mark, waking) = (Mark::Unused, Waking::Over);
-        self.stage = Stage::Leading(Leading { own, token, watch, tombstone, tenure, mark, waking });
+        self.stage =
+            NomineeStage::Leading(Leading { own, token, watch, tombstone, tenure, mark, waking });
     }
 
     /// Makes a leaving contender delete this znode.
     pub(crate) fn leave_by(&mut self, znode: CandidateName) {
-        if let Stage::Leaving(Leaving { own, .. }) = &mut self.stage {
+        if let NomineeStage::Leaving(Leaving { own, .. }) = &mut self.stage {
             *own = znode;
         }
     }

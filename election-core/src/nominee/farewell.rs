@@ -9,7 +9,7 @@
 use super::home::Home;
 use super::mark::delete_with_mark;
 use super::request::Request;
-use super::stage::{Afterwards, Cleanup, Entering, Entry, Farewell, Find, Leaving, Stage};
+use super::stage::{Afterwards, Cleanup, Entering, Entry, Farewell, Find, Leaving, NomineeStage};
 use super::{Contest, Nominee, is_owned, mismatch};
 use crate::command::{ExpectedVersion, Op, Watch};
 use crate::event::{Failure, Reply};
@@ -41,7 +41,7 @@ impl Leaving {
 }
 
 impl Nominee {
-    pub(super) const fn leaving(&self, own: CandidateName, afterwards: Afterwards) -> Stage {
+    pub(super) const fn leaving(&self, own: CandidateName, afterwards: Afterwards) -> NomineeStage {
         self.leaving_with(own, afterwards, None)
     }
 
@@ -50,9 +50,9 @@ impl Nominee {
         own: CandidateName,
         afterwards: Afterwards,
         mark: Option<Version>,
-    ) -> Stage {
+    ) -> NomineeStage {
         let farewell = self.contest.farewell();
-        Stage::Leaving(Leaving { own, afterwards, farewell, mark })
+        NomineeStage::Leaving(Leaving { own, afterwards, farewell, mark })
     }
 
     pub(super) fn barrier_before_farewell_answered(
@@ -60,7 +60,7 @@ impl Nominee {
         result: &Result<Reply<'_>, Failure>,
     ) -> Option<Notice> {
         match (&mut self.stage, result) {
-            (Stage::Leaving(leaving), Ok(Reply::BarrierPassed)) => {
+            (NomineeStage::Leaving(leaving), Ok(Reply::BarrierPassed)) => {
                 leaving.farewell = Farewell::Look;
                 None
             }
@@ -73,7 +73,7 @@ impl Nominee {
         session: SessionId,
         result: &Result<Reply<'_>, Failure>,
     ) -> Option<Notice> {
-        let Stage::Leaving(leaving) = &mut self.stage else {
+        let NomineeStage::Leaving(leaving) = &mut self.stage else {
             return None;
         };
         match result {
@@ -95,7 +95,7 @@ impl Nominee {
         &mut self,
         result: &Result<Reply<'_>, Failure>,
     ) -> Option<Notice> {
-        let Stage::Leaving(leaving) = &mut self.stage else {
+        let NomineeStage::Leaving(leaving) = &mut self.stage else {
             return Some(self.fail(mismatch(result)));
         };
         match result {
@@ -119,14 +119,17 @@ impl Nominee {
             return;
         }
         match &mut self.stage {
-            Stage::Leaving(leaving) => leaving.farewell = Farewell::Barrier,
-            Stage::Entering(Entering { step: step @ Entry::Suspect(_), .. }) => {
+            NomineeStage::Leaving(leaving) => leaving.farewell = Farewell::Barrier,
+            NomineeStage::Entering(Entering { step: step @ Entry::Suspect(_), .. }) => {
                 *step = Entry::Barrier;
             }
-            Stage::Ended(ended) => {
+            NomineeStage::Ended(ended) => {
                 ended.cleanup = core::mem::take(&mut ended.cleanup).where_names_recur();
             }
-            Stage::Entering(_) | Stage::Standing(_) | Stage::Leading(_) | Stage::Evicted(_) => {}
+            NomineeStage::Entering(_)
+            | NomineeStage::Standing(_)
+            | NomineeStage::Leading(_)
+            | NomineeStage::Evicted(_) => {}
         }
     }
 

@@ -2,7 +2,7 @@
 //! election.
 
 use super::evicted::{Evicted, Inquiry, Was};
-use super::stage::Stage;
+use super::stage::NomineeStage;
 use super::{Nominee, mismatch};
 use crate::event::{Failure, Reply};
 use crate::outcome::{Cause, End, Notice};
@@ -17,7 +17,7 @@ impl Nominee {
             return self.lose(cause);
         };
         let (was, notice) = match (&self.stage, self.on_loss) {
-            (Stage::Leading(leading), _) if leading.mark.is_settled() => {
+            (NomineeStage::Leading(leading), _) if leading.mark.is_settled() => {
                 (Was::Leading, Some(Notice::Lost(cause)))
             }
             (_, OnLoss::StandAgain | OnLoss::StandUntilElected) => {
@@ -25,7 +25,7 @@ impl Nominee {
             }
             (_, OnLoss::End) => (Was::Standing, None),
         };
-        self.stage = Stage::Evicted(Evicted { was, step: Inquiry::Look, mark });
+        self.stage = NomineeStage::Evicted(Evicted { was, step: Inquiry::Look, mark });
         notice
     }
 
@@ -34,7 +34,7 @@ impl Nominee {
         result: &Result<Reply<'_>, Failure>,
     ) -> Option<Notice> {
         match (&mut self.stage, result) {
-            (Stage::Evicted(evicted), Ok(Reply::BarrierPassed)) => {
+            (NomineeStage::Evicted(evicted), Ok(Reply::BarrierPassed)) => {
                 evicted.step = Inquiry::Look;
                 None
             }
@@ -45,10 +45,10 @@ impl Nominee {
     pub(super) fn end_answered(&mut self, result: &Result<Reply<'_>, Failure>) -> Option<Notice> {
         match (&self.stage, result) {
             // A mark that may not be looked at is there.
-            (Stage::Evicted(_), Ok(Reply::Exists(_)) | Err(Failure::NoAuth)) => {
+            (NomineeStage::Evicted(_), Ok(Reply::Exists(_)) | Err(Failure::NoAuth)) => {
                 Some(self.end(End::ElectionEnded))
             }
-            (Stage::Evicted(Evicted { was, .. }), Err(Failure::NoNode)) => {
+            (NomineeStage::Evicted(Evicted { was, .. }), Err(Failure::NoNode)) => {
                 if self.on_loss.ends_after(*was) {
                     return Some(self.end(End::Lost(Cause::Evicted)));
                 }

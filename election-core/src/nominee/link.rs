@@ -1,10 +1,10 @@
 //! Changes of the link, the session and the lease.
 
 use super::Nominee;
-use super::request::{Awaits, InFlight, Link, Request};
+use super::request::{Awaits, InFlight, NomineeLink, Request};
 use super::stage::{
-    Afterwards, Cleanup, Entering, Entry, Intent, LeaderWatch, Leaving, Look, OwnWatch, Position,
-    Stage, Tenure,
+    Afterwards, Cleanup, Entering, Entry, Intent, LeaderWatch, Leaving, Look, NomineeStage,
+    OwnWatch, Position, Tenure,
 };
 use crate::id::SessionId;
 use crate::outcome::{Cause, Departure, End, Notice};
@@ -13,29 +13,33 @@ use crate::policy::OnLoss;
 impl Nominee {
     pub(super) fn connected(&mut self, session: SessionId) -> Option<Notice> {
         let notice = match self.link {
-            Link::Up { session: known, .. } | Link::Down { session: known } if known != session => {
+            NomineeLink::Up { session: known, .. } | NomineeLink::Down { session: known }
+                if known != session =>
+            {
                 self.session_expired()
             }
-            Link::Unconnected | Link::Up { .. } | Link::Down { .. } => self.disconnected(),
+            NomineeLink::Unconnected | NomineeLink::Up { .. } | NomineeLink::Down { .. } => {
+                self.disconnected()
+            }
         };
-        self.link = Link::Up { session, awaits: Awaits::Nothing };
+        self.link = NomineeLink::Up { session, awaits: Awaits::Nothing };
         notice
     }
 
     /// Handles a lost link: requests in flight may or may not have been executed, and no watch is
     /// set.
     pub(super) fn disconnected(&mut self) -> Option<Notice> {
-        let Link::Up { session, awaits } = self.link else {
+        let NomineeLink::Up { session, awaits } = self.link else {
             return None;
         };
-        self.link = Link::Down { session };
+        self.link = NomineeLink::Down { session };
         match &mut self.stage {
-            Stage::Entering(entering) => {
+            NomineeStage::Entering(entering) => {
                 entering.step = after_loss(&entering.step, awaits);
                 entering.rounds = 0;
                 None
             }
-            Stage::Standing(standing) => {
+            NomineeStage::Standing(standing) => {
                 if let OwnWatch::Armed { token, .. } | OwnWatch::Unset { token } =
                     standing.own_watch
                 {
@@ -45,7 +49,7 @@ impl Nominee {
                 standing.look = Look::NotDue;
                 None
             }
-            Stage::Leading(leading) => {
+            NomineeStage::Leading(leading) => {
                 leading.watch = LeaderWatch::Due;
                 leading.tombstone.renew();
                 leading.mark.connection_lost();
@@ -54,15 +58,15 @@ impl Nominee {
                     Tenure::Active | Tenure::Suspended => None,
                 }
             }
-            Stage::Leaving(_) => {
+            NomineeStage::Leaving(_) => {
                 self.look_again_before_deletion();
                 None
             }
-            Stage::Evicted(evicted) => {
+            NomineeStage::Evicted(evicted) => {
                 evicted.begin_anew();
                 None
             }
-            Stage::Ended(ended) => {
+            NomineeStage::Ended(ended) => {
                 ended.cleanup.look_again();
                 self.look_again_before_deletion();
                 None
@@ -71,26 +75,26 @@ impl Nominee {
     }
 
     pub(super) fn session_expired(&mut self) -> Option<Notice> {
-        if self.link == Link::Unconnected {
+        if self.link == NomineeLink::Unconnected {
             return None;
         }
-        self.link = Link::Unconnected;
+        self.link = NomineeLink::Unconnected;
         match &mut self.stage {
-            Stage::Entering(Entering { intent: Intent::Leave, .. }) => {
+            NomineeStage::Entering(Entering { intent: Intent::Leave, .. }) => {
                 Some(self.end(End::Withdrawn(Departure::WithSession)))
             }
-            Stage::Entering(_) | Stage::Standing(_) | Stage::Leading(_) => {
+            NomineeStage::Entering(_) | NomineeStage::Standing(_) | NomineeStage::Leading(_) => {
                 self.lose(Cause::SessionExpired)
             }
-            Stage::Leaving(Leaving { afterwards, .. }) => {
+            NomineeStage::Leaving(Leaving { afterwards, .. }) => {
                 let afterwards = *afterwards;
                 self.departed(afterwards, Departure::WithSession)
             }
-            Stage::Evicted(evicted) => {
+            NomineeStage::Evicted(evicted) => {
                 evicted.begin_anew();
                 None
             }
-            Stage::Ended(ended) => {
+            NomineeStage::Ended(ended) => {
                 ended.cleanup = Cleanup::Nothing;
                 None
             }
@@ -100,7 +104,7 @@ impl Nominee {
     /// Handles a lapsed lease. The old znode goes before a new one is created, so the queue is
     /// never longer than its nominees, and the next token is greater.
     pub(super) fn lease_lapsed(&mut self) -> Option<Notice> {
-        let Stage::Leading(leading) = &self.stage else {
+        let NomineeStage::Leading(leading) = &self.stage else {
             return None;
         };
         // The user was told nothing yet.

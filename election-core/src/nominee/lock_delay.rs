@@ -10,8 +10,8 @@
 use core::time::Duration;
 
 use super::mark::{Delay, Mark, SUFFIX, after, text};
-use super::request::Link;
-use super::stage::{Leading, Leaving, Stage};
+use super::request::NomineeLink;
+use super::stage::{Leading, Leaving, NomineeStage};
 use super::{Nominee, mismatch};
 use crate::event::{Applied, Failure, Reply};
 use crate::id::Version;
@@ -19,7 +19,7 @@ use crate::outcome::{Departure, NominationError, Notice};
 
 impl Leading {
     /// Returns the mark that a clean end of the leadership deletes.
-    pub(super) fn mark_to_be_deleted(&self, link: Link) -> Option<Version> {
+    pub(super) fn mark_to_be_deleted(&self, link: NomineeLink) -> Option<Version> {
         self.mark.to_be_deleted(link)
     }
 }
@@ -33,7 +33,7 @@ impl Nominee {
     /// leadership begins. The leader before it has not confirmed its end. Feed
     /// [`Event::Deadline`](crate::Event::Deadline) when that time has passed.
     pub(super) fn lock_delay(&self) -> Option<Duration> {
-        let Stage::Leading(Leading { mark: Mark::OfAnother(_), .. }) = &self.stage else {
+        let NomineeStage::Leading(Leading { mark: Mark::OfAnother(_), .. }) = &self.stage else {
             return None;
         };
         Some(self.lock_delay)
@@ -42,14 +42,14 @@ impl Nominee {
     /// Notes that the leader's work may go on after its end: whenever the leadership ends, the next
     /// leader lets the lock delay pass.
     pub fn end_uncleanly(&mut self) {
-        if let Stage::Leading(Leading { mark: mark @ Mark::Own(_), .. }) = &mut self.stage {
+        if let NomineeStage::Leading(Leading { mark: mark @ Mark::Own(_), .. }) = &mut self.stage {
             *mark = Mark::Kept;
         }
     }
 
     /// Handles the end of the lock delay for a nominee that waits for it; makes a leader step down.
     pub(super) fn deadline_passed(&mut self) -> Option<Notice> {
-        let Stage::Leading(Leading { mark, token, .. }) = &mut self.stage else {
+        let NomineeStage::Leading(Leading { mark, token, .. }) = &mut self.stage else {
             return None;
         };
         if mark.is_settled() {
@@ -62,7 +62,8 @@ impl Nominee {
     }
 
     pub(super) fn mark_read(&mut self, result: &Result<Reply<'_>, Failure>) -> Option<Notice> {
-        let Stage::Leading(Leading { mark: mark @ Mark::Unread(_), token, .. }) = &mut self.stage
+        let NomineeStage::Leading(Leading { mark: mark @ Mark::Unread(_), token, .. }) =
+            &mut self.stage
         else {
             return None;
         };
@@ -84,7 +85,7 @@ impl Nominee {
     }
 
     pub(super) fn mark_written(&mut self, result: Result<Reply<'_>, Failure>) -> Option<Notice> {
-        let Stage::Leading(Leading { mark, token, .. }) = &mut self.stage else {
+        let NomineeStage::Leading(Leading { mark, token, .. }) = &mut self.stage else {
             return None;
         };
         let Mark::Due { delay, .. } = *mark else { return None };
@@ -112,7 +113,7 @@ impl Nominee {
         &mut self,
         result: &Result<Reply<'_>, Failure>,
     ) -> Option<Notice> {
-        let Stage::Leaving(Leaving { afterwards, mark, .. }) = &mut self.stage else {
+        let NomineeStage::Leaving(Leaving { afterwards, mark, .. }) = &mut self.stage else {
             return None;
         };
         let afterwards = *afterwards;

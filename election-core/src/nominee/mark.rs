@@ -6,7 +6,7 @@ use core::time::Duration;
 use heapless::String;
 
 use super::home::Home;
-use super::request::{Awaits, InFlight, Link, Request};
+use super::request::{Awaits, InFlight, NomineeLink, Request};
 use crate::command::{
     Check, Create, CreateMode, Delete, ExpectedVersion, Multi, NewZnode, Op, Part, Payload, Watch,
     Write, Znode,
@@ -96,7 +96,7 @@ impl Mark {
     }
 
     /// Returns the mark that a clean end deletes together with the leader's znode.
-    pub(super) fn to_be_deleted(&self, link: Link) -> Option<Version> {
+    pub(super) fn to_be_deleted(&self, link: NomineeLink) -> Option<Version> {
         match self {
             Self::Own(version) => Some(*version),
             // The write comes before this request on the connection. If it is refused, so is the
@@ -107,7 +107,7 @@ impl Mark {
     }
 }
 
-impl Link {
+impl NomineeLink {
     const fn is_writing_mark(self) -> bool {
         matches!(
             self,

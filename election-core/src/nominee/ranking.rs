@@ -2,7 +2,7 @@
 
 use super::Nominee;
 use super::rank::Rank;
-use super::stage::{Position, Stage, Standing};
+use super::stage::{NomineeStage, Position, Standing};
 
 impl Nominee {
     /// Returns how many candidates stood before the nominee's, by its last list, or since the end
@@ -13,10 +13,11 @@ impl Nominee {
     pub fn rank(&self) -> Option<Rank> {
         let rank = self.rank.get();
         match &self.stage {
-            Stage::Leading(_) | Stage::Standing(Standing { position: Position::First, .. }) => {
+            NomineeStage::Leading(_)
+            | NomineeStage::Standing(Standing { position: Position::First, .. }) => {
                 Some(Rank { ahead: 0, ..rank })
             }
-            Stage::Standing(Standing { position: Position::Behind(_), .. }) => Some(rank),
+            NomineeStage::Standing(Standing { position: Position::Behind(_), .. }) => Some(rank),
             _ => None,
         }
     }

@@ -1,7 +1,7 @@
 //! Which transition takes in a reply.
 
-use super::request::{Awaits, InFlight, Link, Request};
-use super::stage::Stage;
+use super::request::{Awaits, InFlight, NomineeLink, Request};
+use super::stage::NomineeStage;
 use super::{Nominee, Reaction};
 use crate::event::{Failure, Reply};
 use crate::outcome::{Notice, Obstacle};
@@ -34,7 +34,7 @@ impl Nominee {
             return self.disconnected().into();
         }
         let awaits = awaits_after(request, &result);
-        self.link = Link::Up { session, awaits };
+        self.link = NomineeLink::Up { session, awaits };
         if let Awaits::Look | Awaits::UsualLook = awaits {
             self.look_again_before_deletion();
             let is_blocked = awaits == Awaits::UsualLook && self.phase() == Phase::Standing;
@@ -51,7 +51,7 @@ impl Nominee {
         if wanted != Some(request) {
             return Reaction::default();
         }
-        if matches!(self.stage, Stage::Ended(_)) {
+        if matches!(self.stage, NomineeStage::Ended(_)) {
             self.cleanup_answered(session, result);
             return Reaction::default();
         }
@@ -101,7 +101,7 @@ impl Nominee {
         ticket: Ticket,
         result: &Result<Reply<'a>, Failure>,
     ) -> Reaction<'a> {
-        let over = matches!(self.stage, Stage::Ended(_)) || !ticket.is_of(self.incarnation);
+        let over = matches!(self.stage, NomineeStage::Ended(_)) || !ticket.is_of(self.incarnation);
         match result {
             Ok(Reply::Created { name, .. })
                 if over

@@ -63,7 +63,7 @@ pub(super) enum Awaits {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Link {
+pub(super) enum NomineeLink {
     /// The nominee has no session yet, or it expired.
     Unconnected,
     Up {
@@ -75,7 +75,7 @@ pub(super) enum Link {
     },
 }
 
-impl Link {
+impl NomineeLink {
     pub(super) fn is_up(self) -> bool {
         matches!(self, Self::Up { .. })
     }

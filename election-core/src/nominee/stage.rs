@@ -11,7 +11,7 @@ use crate::outcome::{Cause, End, Obstacle};
 use crate::ticket::Ticket;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Stage {
+pub(super) enum NomineeStage {
     /// The nominee knows no znode of its own.
     Entering(Entering),
     /// The nominee knows its own znode, which does not lead.
@@ -265,7 +265,7 @@ impl Entering {
         Self { step: Entry::Barrier, intent: Intent::Stand, rounds: 0 };
 }
 
-impl Stage {
+impl NomineeStage {
     /// Returns the nominee's own znode, once it is known.
     pub(super) fn candidate(&self) -> Option<&CandidateName> {
         match self {

@@ -3,8 +3,8 @@
 use super::foreign::{ForeignChild, ForeignWatch, TombstoneWatch};
 use super::mark::Mark;
 use super::stage::{
-    Afterwards, Ahead, Behind, Entering, Entry, LeaderWatch, Leading, ListWatch, Look, OwnWatch,
-    Position, PredecessorWatch, Stage, Standing, Suspect, Tenure,
+    Afterwards, Ahead, Behind, Entering, Entry, LeaderWatch, Leading, ListWatch, Look,
+    NomineeStage, OwnWatch, Position, PredecessorWatch, Standing, Suspect, Tenure,
 };
 use super::survey::Survey;
 use super::waking::{AS_CREATED, Waking};
@@ -39,21 +39,24 @@ impl Nominee {
     /// Returns whether the znode is the same: one of the same name with another `czxid` is not.
     fn is_same_znode(&self, stat: &Stat) -> bool {
         match &self.stage {
-            Stage::Standing(Standing { own_watch, .. }) => match own_watch {
+            NomineeStage::Standing(Standing { own_watch, .. }) => match own_watch {
                 OwnWatch::Unread => true,
                 OwnWatch::Unset { token }
                 | OwnWatch::Due { token }
                 | OwnWatch::Armed { token, .. } => *token == stat.token,
             },
-            Stage::Leading(Leading { token, .. }) => *token == stat.token,
-            Stage::Entering(_) | Stage::Leaving(_) | Stage::Evicted(_) | Stage::Ended(_) => false,
+            NomineeStage::Leading(Leading { token, .. }) => *token == stat.token,
+            NomineeStage::Entering(_)
+            | NomineeStage::Leaving(_)
+            | NomineeStage::Evicted(_)
+            | NomineeStage::Ended(_) => false,
         }
     }
 
     fn verified(&mut self, token: Token, ticket: Ticket) -> Option<Notice> {
         self.knows(token);
         match &mut self.stage {
-            Stage::Standing(standing) => {
+            NomineeStage::Standing(standing) => {
                 standing.own_watch = OwnWatch::Armed { token, ticket };
                 match standing.position {
                     Position::First => self.lead(Waking::Unlisted),
@@ -65,14 +68,17 @@ impl Nominee {
                     | Position::Crowded(_) => None,
                 }
             }
-            Stage::Leading(leading) => {
+            NomineeStage::Leading(leading) => {
                 leading.watch = LeaderWatch::Armed(ticket);
                 match core::mem::replace(&mut leading.tenure, Tenure::Active) {
                     Tenure::Suspended if leading.mark.is_settled() => Some(Notice::Resumed(token)),
                     Tenure::Active | Tenure::Suspended => None,
                 }
             }
-            Stage::Entering(_) | Stage::Leaving(_) | Stage::Evicted(_) | Stage::Ended(_) => None,
+            NomineeStage::Entering(_)
+            | NomineeStage::Leaving(_)
+            | NomineeStage::Evicted(_)
+            | NomineeStage::Ended(_) => None,
         }
     }
 
@@ -95,7 +101,7 @@ impl Nominee {
 
     fn take_place(&mut self, children: Children<'_>) -> Option<Notice> {
         let (id, contest) = (self.id, self.contest);
-        let Stage::Standing(standing) = &mut self.stage else {
+        let NomineeStage::Standing(standing) = &mut self.stage else {
             return None;
         };
         let Survey { found, ghost, others, next_leader, ahead, behind } =
@@ -150,7 +156,7 @@ impl Nominee {
     /// Leads, by a znode that was verified on this connection. If the reply to its creation
     /// verified it, the watch follows later: the list has just shown the znode.
     pub(super) fn lead(&mut self, waking: Waking) -> Option<Notice> {
-        let Stage::Standing(Standing { own, own_watch, .. }) = &self.stage else {
+        let NomineeStage::Standing(Standing { own, own_watch, .. }) = &self.stage else {
             return None;
         };
         let (token, watch) = match *own_watch {
@@ -163,7 +169,8 @@ impl Nominee {
         let mark = Mark::new(self.lock_delay);
         let has_begun = mark.is_settled();
         let waking = if self.may_wake() { waking } else { Waking::Over };
-        self.stage = Stage::Leading(Leading { own, token, watch, tombstone, tenure, mark, waking });
+        self.stage =
+            NomineeStage::Leading(Leading { own, token, watch, tombstone, tenure, mark, waking });
         has_begun.then_some(Notice::Elected(token))
     }
 
@@ -173,20 +180,20 @@ impl Nominee {
     ) -> Option<Notice> {
         match (&mut self.stage, result) {
             (
-                Stage::Standing(Standing { position: Position::Haunted(suspect), .. }),
+                NomineeStage::Standing(Standing { position: Position::Haunted(suspect), .. }),
                 Ok(Reply::Read { stat, .. }),
             ) => {
                 *suspect = suspect.condemned(ExpectedVersion::Exactly(stat.version));
                 None
             }
             (
-                Stage::Standing(Standing { position: Position::Haunted(suspect), .. }),
+                NomineeStage::Standing(Standing { position: Position::Haunted(suspect), .. }),
                 Err(Failure::NoAuth),
             ) => {
                 *suspect = suspect.condemned(ExpectedVersion::Any);
                 None
             }
-            (Stage::Standing(standing), Err(Failure::NoNode)) => {
+            (NomineeStage::Standing(standing), Err(Failure::NoNode)) => {
                 standing.position = Position::Unknown;
                 None
             }
@@ -205,7 +212,9 @@ impl Nominee {
             // A session has one contender in such a format, and this znode is another one of the
             // session.
             (
-                Stage::Standing(Standing { position: position @ Position::Behind(_), .. }),
+                NomineeStage::Standing(Standing {
+                    position: position @ Position::Behind(_), ..
+                }),
                 Ok(Reply::Read { stat, .. }),
             ) if is_owned(stat, session) && !self.contest.has_ids() => {
                 if let Position::Behind(Behind { predecessor, .. }) = position {
@@ -216,7 +225,9 @@ impl Nominee {
                 None
             }
             (
-                Stage::Standing(Standing { position: Position::Behind(behind), look, .. }),
+                NomineeStage::Standing(Standing {
+                    position: Position::Behind(behind), look, ..
+                }),
                 Ok(Reply::Read { stat, .. }),
             ) => {
                 // The write that wakes may have come between the list and this read.
@@ -234,13 +245,13 @@ impl Nominee {
                     | PredecessorWatch::Barred => None,
                 }
             }
-            (Stage::Standing(standing), Err(Failure::NoNode)) => {
+            (NomineeStage::Standing(standing), Err(Failure::NoNode)) => {
                 standing.position = Position::Unknown;
                 None
             }
             // From here on only lists report the predecessor's end. The first list is due now: the
             // predecessor stood at this answer, and may be gone before the next look.
-            (Stage::Standing(standing), Err(Failure::NoAuth)) => {
+            (NomineeStage::Standing(standing), Err(Failure::NoAuth)) => {
                 if let Position::Behind(behind) = &mut standing.position {
                     behind.watch = PredecessorWatch::Barred;
                 }
@@ -254,14 +265,16 @@ impl Nominee {
     /// Looks for changes that a lost event would have reported.
     pub(super) fn look(&mut self) {
         match &mut self.stage {
-            Stage::Standing(Standing { position: Position::Behind(behind), look, .. }) => {
+            NomineeStage::Standing(Standing {
+                position: Position::Behind(behind), look, ..
+            }) => {
                 match behind.watch {
                     PredecessorWatch::Armed(_) | PredecessorWatch::Barred => *look = Look::Due,
                     // It is read in any case.
                     PredecessorWatch::Unset | PredecessorWatch::Due => {}
                 }
             }
-            Stage::Standing(Standing {
+            NomineeStage::Standing(Standing {
                 position:
                     Position::Obstructed(_)
                     | Position::Foreign(ForeignChild { watch: ForeignWatch::Armed(_), .. })
@@ -269,24 +282,24 @@ impl Nominee {
                 look,
                 ..
             }) => *look = Look::Due,
-            Stage::Leading(Leading { watch, tenure: Tenure::Active, .. }) => {
+            NomineeStage::Leading(Leading { watch, tenure: Tenure::Active, .. }) => {
                 *watch = LeaderWatch::Due;
             }
-            Stage::Entering(Entering { step: step @ Entry::Obstructed, .. }) => {
+            NomineeStage::Entering(Entering { step: step @ Entry::Obstructed, .. }) => {
                 *step = Entry::Barrier;
             }
-            Stage::Ended(ended) => ended.cleanup.look_again(),
-            Stage::Standing(_)
-            | Stage::Entering(_)
-            | Stage::Leading(_)
-            | Stage::Leaving(_)
-            | Stage::Evicted(_) => {}
+            NomineeStage::Ended(ended) => ended.cleanup.look_again(),
+            NomineeStage::Standing(_)
+            | NomineeStage::Entering(_)
+            | NomineeStage::Leading(_)
+            | NomineeStage::Leaving(_)
+            | NomineeStage::Evicted(_) => {}
         }
     }
 
     pub(super) fn changed(&mut self, ticket: Ticket, change: Change) -> Option<Notice> {
         match &mut self.stage {
-            Stage::Standing(standing) => match &standing.own_watch {
+            NomineeStage::Standing(standing) => match &standing.own_watch {
                 OwnWatch::Armed { token, ticket: own } if *own == ticket => match change {
                     Change::Deleted => self.evict(),
                     Change::Created | Change::Data | Change::Children | Change::Lost => {
@@ -296,14 +309,18 @@ impl Nominee {
                 },
                 _ => self.predecessor_changed(ticket, change),
             },
-            Stage::Leading(_) => self.leader_changed(ticket, change),
-            Stage::Entering(_) | Stage::Leaving(_) | Stage::Evicted(_) | Stage::Ended(_) => None,
+            NomineeStage::Leading(_) => self.leader_changed(ticket, change),
+            NomineeStage::Entering(_)
+            | NomineeStage::Leaving(_)
+            | NomineeStage::Evicted(_)
+            | NomineeStage::Ended(_) => None,
         }
     }
 
     fn predecessor_changed(&mut self, ticket: Ticket, change: Change) -> Option<Notice> {
         let is_woken = change == Change::Data && self.is_wakeable();
-        let Stage::Standing(Standing { own_watch, position, look, .. }) = &mut self.stage else {
+        let NomineeStage::Standing(Standing { own_watch, position, look, .. }) = &mut self.stage
+        else {
             return None;
         };
         let behind = match position {

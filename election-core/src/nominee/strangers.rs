@@ -2,7 +2,7 @@
 
 use super::contest::OtherFormats;
 use super::foreign::{ForeignChild, ForeignWatch, TombstoneWatch};
-use super::stage::{Afterwards, LeaderWatch, Leading, Position, Stage, Standing};
+use super::stage::{Afterwards, LeaderWatch, Leading, NomineeStage, Position, Standing};
 use super::{Nominee, Patience, is_owned, mismatch};
 use crate::event::{Change, Failure, Reply};
 use crate::id::SessionId;
@@ -24,7 +24,7 @@ impl Nominee {
 
     /// Handles a foreign child that alone is in the way.
     pub(super) fn meet_foreign(&mut self, name: &str, report: Option<Notice>) -> Option<Notice> {
-        let Stage::Standing(Standing { own, position, .. }) = &mut self.stage else {
+        let NomineeStage::Standing(Standing { own, position, .. }) = &mut self.stage else {
             return None;
         };
         let Some(name) = ChildName::new(name) else {
@@ -55,7 +55,7 @@ impl Nominee {
         ticket: Ticket,
         result: &Result<Reply<'_>, Failure>,
     ) -> Option<Notice> {
-        let Stage::Standing(Standing { own, position, .. }) = &mut self.stage else {
+        let NomineeStage::Standing(Standing { own, position, .. }) = &mut self.stage else {
             return None;
         };
         let Position::Foreign(foreign) = position else {
@@ -114,10 +114,10 @@ impl Nominee {
     ) -> Option<Notice> {
         match (&mut self.stage, result) {
             // What may not be looked at is there.
-            (Stage::Leading(_), Ok(Reply::Exists(_)) | Err(Failure::NoAuth)) => {
+            (NomineeStage::Leading(_), Ok(Reply::Exists(_)) | Err(Failure::NoAuth)) => {
                 Some(self.conclude())
             }
-            (Stage::Leading(Leading { tombstone, .. }), Err(Failure::NoNode)) => {
+            (NomineeStage::Leading(Leading { tombstone, .. }), Err(Failure::NoNode)) => {
                 if let TombstoneWatch::Due { name } = *tombstone {
                     *tombstone = TombstoneWatch::Armed { name, ticket };
                 }
@@ -135,7 +135,7 @@ impl Nominee {
 
     /// Handles changes of a leader's watches.
     pub(super) fn leader_changed(&mut self, ticket: Ticket, change: Change) -> Option<Notice> {
-        let Stage::Leading(Leading { watch, tombstone, .. }) = &mut self.stage else {
+        let NomineeStage::Leading(Leading { watch, tombstone, .. }) = &mut self.stage else {
             return None;
         };
         if *watch == LeaderWatch::Armed(ticket) {

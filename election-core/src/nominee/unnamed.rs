@@ -4,7 +4,7 @@
 //! The search goes from the highest number down, since the nominee's own was created last. A
 //! contender that is no younger than an earlier znode of the nominee ends the search.
 
-use super::stage::{Cleanup, Entering, Entry, OwnWatch, Stage, Suspect};
+use super::stage::{Cleanup, Entering, Entry, NomineeStage, OwnWatch, Suspect};
 use super::{Contest, Nominee, is_owned, mismatch};
 use crate::children::Children;
 use crate::command::ExpectedVersion;
@@ -82,7 +82,8 @@ impl Nominee {
         session: SessionId,
         result: &Result<Reply<'_>, Failure>,
     ) -> Option<Notice> {
-        let Stage::Entering(Entering { step: Entry::Unnamed(name), intent, .. }) = &self.stage
+        let NomineeStage::Entering(Entering { step: Entry::Unnamed(name), intent, .. }) =
+            &self.stage
         else {
             return None;
         };

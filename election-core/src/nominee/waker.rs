@@ -2,7 +2,7 @@
 
 use super::Nominee;
 use super::contest::Contest;
-use super::stage::{Leading, Stage};
+use super::stage::{Leading, NomineeStage};
 use super::waking::Waking;
 use crate::access::Access;
 use crate::children::Children;
@@ -37,7 +37,7 @@ impl Nominee {
 
     pub(super) fn next_listed(&mut self, result: Result<Reply<'_>, Failure>) -> Option<Notice> {
         let contest = self.contest;
-        if let Stage::Leading(Leading { own, waking, .. }) = &mut self.stage {
+        if let NomineeStage::Leading(Leading { own, waking, .. }) = &mut self.stage {
             *waking = match result {
                 Ok(Reply::Children(children)) => contest.next_of(own, children),
                 _ => Waking::Over,
@@ -47,7 +47,7 @@ impl Nominee {
     }
 
     pub(super) fn next_woken(&mut self) -> Option<Notice> {
-        if let Stage::Leading(Leading { waking, .. }) = &mut self.stage {
+        if let NomineeStage::Leading(Leading { waking, .. }) = &mut self.stage {
             *waking = Waking::Over;
         }
         None

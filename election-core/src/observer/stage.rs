@@ -18,7 +18,7 @@ pub enum Subject {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Stage<D> {
+pub(super) enum ObserverStage<D> {
     /// Brings the server up to what was committed before the session was first used.
     Barrier,
     Finding,
@@ -93,10 +93,10 @@ impl Request {
 }
 
 impl Subject {
-    pub(super) const fn first<D>(self) -> Stage<D> {
+    pub(super) const fn first<D>(self) -> ObserverStage<D> {
         match self {
-            Self::Leader(_) => Stage::Finding,
-            Self::Mark(_) => Stage::ReadingMark,
+            Self::Leader(_) => ObserverStage::Finding,
+            Self::Mark(_) => ObserverStage::ReadingMark,
         }
     }
 
@@ -108,7 +108,7 @@ impl Subject {
     }
 }
 
-impl<D> Stage<D> {
+impl<D> ObserverStage<D> {
     pub(super) fn demand(&self, subject: Subject) -> Option<(Request, Op<'_>)> {
         let read = |znode| (Request::Read, Op::Read { znode, watch: Watch::Other });
         let list = |request, watch| (request, Op::List { parent: Znode::Node, watch });

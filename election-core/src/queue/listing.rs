@@ -3,7 +3,7 @@
 
 use super::machine::Told;
 use super::sibling::{SiblingQueue, Siblings};
-use super::stage::Stage;
+use super::stage::TakerStage;
 use super::window::Origin;
 use super::{Competition, Known, Lists, Taker, TakerEnd, TakerFailure, WhenEmpty};
 use crate::children::Children;
@@ -24,7 +24,7 @@ impl<D: for<'a> From<&'a [u8]>, const N: usize> Taker<D, N> {
                 self.fill(names)
             }
             Err(Failure::NoNode) if self.options.when_empty == WhenEmpty::Wait => {
-                self.stage = Stage::CreatingNode;
+                self.stage = TakerStage::CreatingNode;
                 None
             }
             Err(Failure::NoNode) => self.end(TakerEnd::Empty),

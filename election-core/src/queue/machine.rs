@@ -6,11 +6,11 @@ use core::mem;
 use heapless::String;
 
 use super::format::Key;
-use super::stage::{Earlier, Parting, Session, Stage};
+use super::stage::{Earlier, Parting, Session, TakerStage};
 use super::window::Extent;
 use super::{
-    Competition, Item, Known, Link, Lists, Purpose, Taker, TakerEnd, TakerFailure, TakerNotice,
-    Target, WhenEmpty, Will,
+    Competition, Item, Known, Lists, Purpose, Taker, TakerEnd, TakerFailure, TakerLink,
+    TakerNotice, Target, WhenEmpty, Will,
 };
 use crate::code::{NO_CHILDREN_FOR_EPHEMERALS, NO_NODE, NODE_EXISTS, NOT_EMPTY};
 use crate::command::{Command, Output, Watch};
@@ -32,7 +32,7 @@ impl<D: for<'a> From<&'a [u8]>, const N: usize> Taker<D, N> {
                 self.disconnected();
                 self.expired()
             }
-            Event::Reply { ticket, result } if self.link == Link::InFlight(ticket) => {
+            Event::Reply { ticket, result } if self.link == TakerLink::InFlight(ticket) => {
                 self.replied(ticket, result)
             }
             Event::Changed { ticket, .. } if self.watch == Some(ticket) => {
@@ -41,11 +41,11 @@ impl<D: for<'a> From<&'a [u8]>, const N: usize> Taker<D, N> {
                 None
             }
             Event::Look => {
-                if self.link == Link::Throttled {
-                    self.link = Link::Idle;
+                if self.link == TakerLink::Throttled {
+                    self.link = TakerLink::Idle;
                 }
                 // With another watch.
-                if matches!(self.stage, Stage::Waiting) {
+                if matches!(self.stage, TakerStage::Waiting) {
                     self.watch = None;
                     self.wake(Lists::Some);
                 }
@@ -59,8 +59,8 @@ impl<D: for<'a> From<&'a [u8]>, const N: usize> Taker<D, N> {
     }
 
     fn wake(&mut self, lists: Lists) {
-        if matches!(self.stage, Stage::Waiting) {
-            (self.stage, self.lists) = (Stage::Choosing, lists);
+        if matches!(self.stage, TakerStage::Waiting) {
+            (self.stage, self.lists) = (TakerStage::Choosing, lists);
         }
     }
 
@@ -70,16 +70,16 @@ impl<D: for<'a> From<&'a [u8]>, const N: usize> Taker<D, N> {
             self.stage.go_astray();
         }
         let told = if is_another { self.expired() } else { None };
-        (self.session, self.link) = (Some(session), Link::Idle);
+        (self.session, self.link) = (Some(session), TakerLink::Idle);
         self.debt_is_due();
         told
     }
 
     fn disconnected(&mut self) {
-        if let Link::InFlight(_) = self.link {
+        if let TakerLink::InFlight(_) = self.link {
             self.stage.lose_reply();
         }
-        (self.link, self.watch) = (Link::Down, None);
+        (self.link, self.watch) = (TakerLink::Down, None);
         // Another server may lag behind what this one has shown.
         self.origin = match self.origin {
             Known::Since(_) => Known::Nothing,
@@ -93,23 +93,25 @@ impl<D: for<'a> From<&'a [u8]>, const N: usize> Taker<D, N> {
         self.session = None;
         self.incarnation = self.incarnation.next();
         match (&self.stage, self.will) {
-            (Stage::Claiming(_) | Stage::ReadingClaimed, Will::Leave) => {
+            (TakerStage::Claiming(_) | TakerStage::ReadingClaimed, Will::Leave) => {
                 self.end(TakerEnd::Withdrawn)
             }
-            (Stage::Claiming(_) | Stage::ReadingClaimed, Will::Take) => {
+            (TakerStage::Claiming(_) | TakerStage::ReadingClaimed, Will::Take) => {
                 if let Some(target) = self.target.take() {
                     self.aim_at(target.key);
                 }
                 None
             }
-            (Stage::Holding | Stage::Finishing(Earlier::None), _) => self.end(TakerEnd::ClaimLost),
-            (Stage::Finishing(_), _) => {
-                self.stage = Stage::Settling(Session::Other);
+            (TakerStage::Holding | TakerStage::Finishing(Earlier::None), _) => {
+                self.end(TakerEnd::ClaimLost)
+            }
+            (TakerStage::Finishing(_), _) => {
+                self.stage = TakerStage::Settling(Session::Other);
                 None
             }
-            (Stage::GivingBack(parting, _), _) => self.end(parting.end_of_claim()),
-            (Stage::Owing(_), _) => {
-                self.stage = Stage::Over;
+            (TakerStage::GivingBack(parting, _), _) => self.end(parting.end_of_claim()),
+            (TakerStage::Owing(_), _) => {
+                self.stage = TakerStage::Over;
                 None
             }
             _ => None,
@@ -123,43 +125,46 @@ impl<D: for<'a> From<&'a [u8]>, const N: usize> Taker<D, N> {
                 return None;
             }
             Err(Failure::Throttled) => {
-                self.link = Link::Throttled;
+                self.link = TakerLink::Throttled;
                 // It was not executed.
                 return if self.will == Will::Leave { self.leave() } else { None };
             }
-            _ => self.link = Link::Idle,
+            _ => self.link = TakerLink::Idle,
         }
-        match mem::replace(&mut self.stage, Stage::Choosing) {
-            Stage::CreatingNode => match result {
+        match mem::replace(&mut self.stage, TakerStage::Choosing) {
+            TakerStage::CreatingNode => match result {
                 Ok(Reply::NodeCreated) => None,
                 result => self.refused(&result),
             },
-            Stage::Comparing => self.compared(result),
-            Stage::Listing(watch) => self.listed(watch, ticket, result),
-            Stage::Reading => self.read(result),
-            Stage::Deleting { version, data, earlier } => {
+            TakerStage::Comparing => self.compared(result),
+            TakerStage::Listing(watch) => self.listed(watch, ticket, result),
+            TakerStage::Reading => self.read(result),
+            TakerStage::Deleting { version, data, earlier } => {
                 self.deleted(version, data, earlier, result)
             }
-            Stage::Checking { data, parting, .. } => match result {
+            TakerStage::Checking { data, parting, .. } => match result {
                 // It stands, so the deletion was not executed, nor will it be: it was sent before.
                 Ok(_) => self.end(parting.end()),
                 Err(_) => self.unknown(data),
             },
-            Stage::Claiming(earlier) => self.claimed(earlier, result),
-            Stage::ReadingClaimed => self.read_claimed(result),
-            Stage::GivingBack(parting, step) => self.gave_back(parting, step, &result),
-            Stage::Owing(debt) => {
+            TakerStage::Claiming(earlier) => self.claimed(earlier, result),
+            TakerStage::ReadingClaimed => self.read_claimed(result),
+            TakerStage::GivingBack(parting, step) => self.gave_back(parting, step, &result),
+            TakerStage::Owing(debt) => {
                 self.paid(debt, &result);
                 None
             }
-            Stage::Finishing(earlier) => self.finished(earlier, result),
-            Stage::Settling(session) => match (result, session) {
+            TakerStage::Finishing(earlier) => self.finished(earlier, result),
+            TakerStage::Settling(session) => match (result, session) {
                 (Ok(_), _) => self.end(TakerEnd::ClaimLost),
                 (Err(Failure::NoNode), Session::Same) => self.end(TakerEnd::Finished),
                 (Err(Failure::NoNode), Session::Other) => self.end(TakerEnd::FinishedOnce),
                 (result, _) => self.refused(&result),
             },
-            resting @ (Stage::Choosing | Stage::Waiting | Stage::Holding | Stage::Over) => {
+            resting @ (TakerStage::Choosing
+            | TakerStage::Waiting
+            | TakerStage::Holding
+            | TakerStage::Over) => {
                 self.stage = resting;
                 None
             }
@@ -177,7 +182,7 @@ impl<D: for<'a> From<&'a [u8]>, const N: usize> Taker<D, N> {
             }
             (Ok(Reply::Read { stat, data }), _) => {
                 let (version, data, earlier) = (stat.version, D::from(data), Earlier::None);
-                self.stage = Stage::Deleting { version, data, earlier };
+                self.stage = TakerStage::Deleting { version, data, earlier };
                 None
             }
             (Err(Failure::NoNode), _) => self.missed(),
@@ -204,7 +209,7 @@ impl<D: for<'a> From<&'a [u8]>, const N: usize> Taker<D, N> {
             // A participant has written to it, so no deletion of the version before was executed.
             (Err(Failure::BadVersion), _) => {
                 if self.will == Will::Take {
-                    self.stage = Stage::Reading;
+                    self.stage = TakerStage::Reading;
                 }
                 None
             }
@@ -213,7 +218,7 @@ impl<D: for<'a> From<&'a [u8]>, const N: usize> Taker<D, N> {
             (result, Earlier::None) => self.refused(&result),
             (refused @ Err(Failure::NoAuth), Earlier::Lost) => {
                 let parting = Parting::Failed(failure_of(&refused));
-                self.stage = Stage::Checking { version, data, parting };
+                self.stage = TakerStage::Checking { version, data, parting };
                 None
             }
             (_, Earlier::Lost | Earlier::Astray) => self.unknown(data),
@@ -225,8 +230,8 @@ impl<D: for<'a> From<&'a [u8]>, const N: usize> Taker<D, N> {
             // The name of the own child is of this taker and this session: it was created before.
             Ok(Reply::Committed(_)) | Err(Failure::Aborted { part: 0, code: NODE_EXISTS }) => {
                 self.stage = match self.will {
-                    Will::Take => Stage::ReadingClaimed,
-                    Will::Leave => Stage::giving_back(Parting::Withdrawn),
+                    Will::Take => TakerStage::ReadingClaimed,
+                    Will::Leave => TakerStage::giving_back(Parting::Withdrawn),
                 };
                 None
             }
@@ -235,7 +240,7 @@ impl<D: for<'a> From<&'a [u8]>, const N: usize> Taker<D, N> {
             Err(Failure::Aborted { code: NODE_EXISTS | NO_CHILDREN_FOR_EPHEMERALS, .. }) => None,
             // The server does not tell what exists to a client that may not create it.
             result if earlier == Earlier::Lost => {
-                self.stage = Stage::giving_back(Parting::Failed(failure_of(&result)));
+                self.stage = TakerStage::giving_back(Parting::Failed(failure_of(&result)));
                 None
             }
             result => self.refused(&result),
@@ -244,20 +249,20 @@ impl<D: for<'a> From<&'a [u8]>, const N: usize> Taker<D, N> {
 
     fn read_claimed(&mut self, result: Result<Reply<'_>, Failure>) -> Told<D> {
         if let Some(sibling) = self.sibling_of(&result) {
-            self.stage = Stage::giving_back(Parting::Failed(TakerFailure::Sibling(sibling)));
+            self.stage = TakerStage::giving_back(Parting::Failed(TakerFailure::Sibling(sibling)));
             return None;
         }
         match result {
             Ok(Reply::Read { data, .. }) => {
                 let data = D::from(data);
                 self.window.hit();
-                self.stage = Stage::Holding;
+                self.stage = TakerStage::Holding;
                 self.item(data).map(TakerNotice::Claimed)
             }
             // The session is over, as will be told, and another taker has taken it.
             Err(Failure::NoNode) => self.missed(),
             result => {
-                self.stage = Stage::giving_back(Parting::Failed(failure_of(&result)));
+                self.stage = TakerStage::giving_back(Parting::Failed(failure_of(&result)));
                 None
             }
         }
@@ -270,11 +275,11 @@ impl<D: for<'a> From<&'a [u8]>, const N: usize> Taker<D, N> {
                 self.end(TakerEnd::ClaimLost)
             }
             (Err(Failure::Aborted { part: 0, code: NO_NODE }), _) => {
-                self.stage = Stage::Settling(Session::Same);
+                self.stage = TakerStage::Settling(Session::Same);
                 None
             }
             (result, _) => {
-                self.stage = Stage::giving_back(Parting::Failed(failure_of(&result)));
+                self.stage = TakerStage::giving_back(Parting::Failed(failure_of(&result)));
                 None
             }
         }
@@ -282,36 +287,37 @@ impl<D: for<'a> From<&'a [u8]>, const N: usize> Taker<D, N> {
 
     /// Gives up.
     pub(super) fn leave(&mut self) -> Told<D> {
-        let is_sent = matches!(self.link, Link::InFlight(_));
+        let is_sent = matches!(self.link, TakerLink::InFlight(_));
         match &mut self.stage {
-            Stage::GivingBack(..)
-            | Stage::Finishing(_)
-            | Stage::Settling(_)
-            | Stage::Owing(_)
-            | Stage::Over => None,
-            Stage::Deleting { earlier: Earlier::None, .. } | Stage::Claiming(Earlier::None)
+            TakerStage::GivingBack(..)
+            | TakerStage::Finishing(_)
+            | TakerStage::Settling(_)
+            | TakerStage::Owing(_)
+            | TakerStage::Over => None,
+            TakerStage::Deleting { earlier: Earlier::None, .. }
+            | TakerStage::Claiming(Earlier::None)
                 if !is_sent =>
             {
                 self.end(TakerEnd::Withdrawn)
             }
-            Stage::Deleting { .. } | Stage::Checking { .. } | Stage::Claiming(_) => {
+            TakerStage::Deleting { .. } | TakerStage::Checking { .. } | TakerStage::Claiming(_) => {
                 self.will = Will::Leave;
                 None
             }
-            Stage::ReadingClaimed | Stage::Holding => {
+            TakerStage::ReadingClaimed | TakerStage::Holding => {
                 self.will = Will::Leave;
-                self.stage = Stage::giving_back(Parting::Withdrawn);
+                self.stage = TakerStage::giving_back(Parting::Withdrawn);
                 if is_sent {
-                    self.link = Link::Idle;
+                    self.link = TakerLink::Idle;
                 }
                 None
             }
-            Stage::Choosing
-            | Stage::CreatingNode
-            | Stage::Comparing
-            | Stage::Listing(_)
-            | Stage::Waiting
-            | Stage::Reading => self.end(TakerEnd::Withdrawn),
+            TakerStage::Choosing
+            | TakerStage::CreatingNode
+            | TakerStage::Comparing
+            | TakerStage::Listing(_)
+            | TakerStage::Waiting
+            | TakerStage::Reading => self.end(TakerEnd::Withdrawn),
         }
     }
 
@@ -346,7 +352,7 @@ impl<D: for<'a> From<&'a [u8]>, const N: usize> Taker<D, N> {
         reason = "it is what its callers tell, and they may tell nothing"
     )]
     pub(super) fn end(&mut self, end: TakerEnd<D>) -> Told<D> {
-        (self.stage, self.watch) = (Stage::Over, None);
+        (self.stage, self.watch) = (TakerStage::Over, None);
         // An item that is left where it is is the next one to be tried.
         if let TakerEnd::Withdrawn
         | TakerEnd::GivenBack
@@ -367,8 +373,8 @@ impl<D: for<'a> From<&'a [u8]>, const N: usize> Taker<D, N> {
         let _ = write!(pin, "{}", self.id.plus(self.incarnation.get()));
         self.target = Some(Target { key, name, claim, pin });
         self.stage = match self.options.purpose {
-            Purpose::Take | Purpose::Peek => Stage::Reading,
-            Purpose::Claim => Stage::Claiming(Earlier::None),
+            Purpose::Take | Purpose::Peek => TakerStage::Reading,
+            Purpose::Claim => TakerStage::Claiming(Earlier::None),
         };
     }
 
@@ -385,7 +391,7 @@ impl<D: for<'a> From<&'a [u8]>, const N: usize> Taker<D, N> {
             self.window.pass_over();
         }
         if self.origin == Known::NotYet && !self.window.is_empty() {
-            self.stage = Stage::Comparing;
+            self.stage = TakerStage::Comparing;
             return None;
         }
         if let Some(key) = self.window.pop() {
@@ -398,7 +404,7 @@ impl<D: for<'a> From<&'a [u8]>, const N: usize> Taker<D, N> {
                 return self.end(TakerEnd::Empty);
             }
             (Lists::Some, WhenEmpty::Wait, Competition::Unnoticed, _) if self.watch.is_some() => {
-                self.stage = Stage::Waiting;
+                self.stage = TakerStage::Waiting;
                 return Some(TakerNotice::Waiting);
             }
             (Lists::None, _, _, _)
@@ -407,29 +413,29 @@ impl<D: for<'a> From<&'a [u8]>, const N: usize> Taker<D, N> {
             // All that the last list has shown is gone, or claimed.
             (Lists::Some, WhenEmpty::Wait, _, _) => Watch::Other,
         };
-        self.stage = Stage::Listing(watch);
+        self.stage = TakerStage::Listing(watch);
         None
     }
 
     /// Returns the output that follows from the state.
     pub(super) fn output(&mut self, notice: Told<D>) -> Output<'_, TakerNotice<D>> {
-        if self.link != Link::Idle {
+        if self.link != TakerLink::Idle {
             return Output { command: None, notice };
         }
         // Nothing was told where there is something to choose.
         let notice = match self.stage {
-            Stage::Choosing => notice.or(self.choose()),
+            TakerStage::Choosing => notice.or(self.choose()),
             _ => notice,
         };
         if self.will == Will::Leave {
-            self.stage = mem::replace(&mut self.stage, Stage::Over).check_instead();
+            self.stage = mem::replace(&mut self.stage, TakerStage::Over).check_instead();
         }
         let Some(op) = self.stage.op(self.target.as_ref()) else {
             return Output { command: None, notice };
         };
         let ticket = Ticket::request(self.incarnation, self.steps);
         self.steps = self.steps.wrapping_add(1);
-        self.link = Link::InFlight(ticket);
+        self.link = TakerLink::InFlight(ticket);
         Output { command: Some(Command { ticket, op }), notice }
     }
 }

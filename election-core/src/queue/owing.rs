@@ -3,7 +3,7 @@
 use super::Taker;
 use super::give_back::GiveBack;
 use super::machine::{Told, failure_of};
-use super::stage::{Parting, Stage};
+use super::stage::{Parting, TakerStage};
 use super::told::TakerEnd;
 use crate::event::{Failure, Reply};
 use crate::owed::{Owed, Rest};
@@ -17,12 +17,12 @@ impl<D: for<'a> From<&'a [u8]>, const N: usize> Taker<D, N> {
     ) -> Told<D> {
         let (rest, end) = match step.answered(result) {
             Rest::GoesOn(step) => {
-                self.stage = Stage::GivingBack(parting, step);
+                self.stage = TakerStage::GivingBack(parting, step);
                 return None;
             }
-            Rest::Gone => (Stage::Over, parting.end_of_claim()),
+            Rest::Gone => (TakerStage::Over, parting.end_of_claim()),
             Rest::Refused(step) => {
-                (Stage::Owing(Owed::Refused(step)), TakerEnd::Failed(failure_of(result)))
+                (TakerStage::Owing(Owed::Refused(step)), TakerEnd::Failed(failure_of(result)))
             }
         };
         let told = self.end(end);
@@ -35,12 +35,12 @@ impl<D: for<'a> From<&'a [u8]>, const N: usize> Taker<D, N> {
             Owed::Refused(_) => Some(owed),
             Owed::Due(step) => Owed::after(step.answered(result)),
         };
-        self.stage = owed.map_or(Stage::Over, Stage::Owing);
+        self.stage = owed.map_or(TakerStage::Over, TakerStage::Owing);
     }
 
     /// Notes a look, or a connection.
     pub(super) fn debt_is_due(&mut self) {
-        if let Stage::Owing(owed) = &mut self.stage {
+        if let TakerStage::Owing(owed) = &mut self.stage {
             owed.look();
         }
     }

@@ -23,7 +23,7 @@ pub(super) struct Target {
 
 /// The purpose of the next request, or of the one in flight.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Stage<D> {
+pub(super) enum TakerStage<D> {
     /// It chooses the next item, or how to look for one. It never rests here.
     Choosing,
     CreatingNode,
@@ -102,7 +102,7 @@ pub(super) enum Session {
     Other,
 }
 
-impl<D> Stage<D> {
+impl<D> TakerStage<D> {
     pub(super) const fn giving_back(parting: Parting) -> Self {
         Self::GivingBack(parting, GiveBack::LookAtPin)
     }

@@ -30,7 +30,7 @@ pub struct TwoPhaseBegin<S> {
     id: NomineeId,
     open: ChildName,
     line: Line<Request>,
-    stage: Stage,
+    stage: BeginStage,
     attempt: Attempt,
     patience: u8,
 }
@@ -62,7 +62,7 @@ pub enum BeginEnd {
 pub struct InvalidSites;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Stage {
+enum BeginStage {
     Creating(Over),
     /// It creates the node with its ancestors, because one of them is missing.
     CreatingNode,
@@ -108,14 +108,14 @@ impl<S: AsRef<[SiteName]>> TwoPhaseBegin<S> {
         }
         let open = CommitChild::State(CommitState::Open, id).name();
         let (line, attempt) = (Line::new(), Attempt::None);
-        let stage = Stage::Creating(Over::Nothing);
+        let stage = BeginStage::Creating(Over::Nothing);
         Ok(Self { sites, id, open, line, stage, attempt, patience: PATIENCE })
     }
 
     /// Returns how it ended, if it has.
     pub const fn end(&self) -> Option<BeginEnd> {
         match self.stage {
-            Stage::Ended(end) => Some(end),
+            BeginStage::Ended(end) => Some(end),
             _ => None,
         }
     }
@@ -126,28 +126,28 @@ impl<S: AsRef<[SiteName]>> TwoPhaseBegin<S> {
             self.attempt = Attempt::Lost;
         }
         match (self.stage, self.attempt) {
-            (Stage::Ended(_), _) => {}
-            (_, Attempt::Lost) => self.stage = Stage::Doubting,
-            (_, Attempt::None) => self.stage = Stage::Creating(Over::Nothing),
+            (BeginStage::Ended(_), _) => {}
+            (_, Attempt::Lost) => self.stage = BeginStage::Doubting,
+            (_, Attempt::None) => self.stage = BeginStage::Creating(Over::Nothing),
         }
     }
 
     fn answered(&mut self, request: Request, result: Result<Reply<'_>, Failure>) {
         self.stage = match (self.stage, request, result) {
-            (Stage::Ended(_), ..) => return,
-            (_, Request::Create, Ok(Reply::Committed(_))) => Stage::Ended(BeginEnd::Begun),
-            (Stage::Creating(over), _, Err(Failure::Aborted { code, .. }))
+            (BeginStage::Ended(_), ..) => return,
+            (_, Request::Create, Ok(Reply::Committed(_))) => BeginStage::Ended(BeginEnd::Begun),
+            (BeginStage::Creating(over), _, Err(Failure::Aborted { code, .. }))
                 if is_outdated(code) && self.patience > 0 =>
             {
                 self.patience -= 1;
                 match (over, code) {
-                    (Over::Nothing, NO_NODE) => Stage::CreatingNode,
-                    (Over::EmptyNode, NO_NODE) => Stage::Creating(Over::Nothing),
-                    _ => Stage::Surveying,
+                    (Over::Nothing, NO_NODE) => BeginStage::CreatingNode,
+                    (Over::EmptyNode, NO_NODE) => BeginStage::Creating(Over::Nothing),
+                    _ => BeginStage::Surveying,
                 }
             }
             (_, Request::CreateNode, Ok(Reply::NodeCreated))
-            | (_, Request::Barrier, Ok(Reply::BarrierPassed)) => Stage::Surveying,
+            | (_, Request::Barrier, Ok(Reply::BarrierPassed)) => BeginStage::Surveying,
             (_, Request::Survey, Ok(Reply::Children(mut names))) => {
                 let mut count = 0_u32;
                 let counted = names.by_ref().inspect(|_| count = count.saturating_add(1));
@@ -155,29 +155,29 @@ impl<S: AsRef<[SiteName]>> TwoPhaseBegin<S> {
                 self.surveyed(&tally, count)
             }
             (_, Request::Survey, Err(Failure::NoNode)) => self.missing(Over::Nothing),
-            (_, _, result) => Stage::Ended(BeginEnd::Failed(CommitFailure::of(&result))),
+            (_, _, result) => BeginStage::Ended(BeginEnd::Failed(CommitFailure::of(&result))),
         };
     }
 
     /// Handles a list that came after a quorum's commit.
-    fn surveyed(&mut self, tally: &Tally, count: u32) -> Stage {
+    fn surveyed(&mut self, tally: &Tally, count: u32) -> BeginStage {
         match tally.state {
-            Some((_, id)) if id == self.id => Stage::Ended(BeginEnd::Begun),
-            Some((state, id)) => Stage::Ended(BeginEnd::Exists { id, state }),
+            Some((_, id)) if id == self.id => BeginStage::Ended(BeginEnd::Begun),
+            Some((state, id)) => BeginStage::Ended(BeginEnd::Exists { id, state }),
             None if count == 0 => self.missing(Over::EmptyNode),
             None if self.patience > 0 => {
                 // A server may be about to apply the rest of the transaction that removes the node.
                 self.patience -= 1;
-                Stage::Doubting
+                BeginStage::Doubting
             }
-            None => Stage::Ended(BeginEnd::Failed(CommitFailure::NotATransaction)),
+            None => BeginStage::Ended(BeginEnd::Failed(CommitFailure::NotATransaction)),
         }
     }
 
-    const fn missing(&self, over: Over) -> Stage {
+    const fn missing(&self, over: Over) -> BeginStage {
         match self.attempt {
-            Attempt::None => Stage::Creating(over),
-            Attempt::Lost => Stage::Ended(BeginEnd::Unknown),
+            Attempt::None => BeginStage::Creating(over),
+            Attempt::Lost => BeginStage::Ended(BeginEnd::Unknown),
         }
     }
 
@@ -203,19 +203,19 @@ impl<S: AsRef<[SiteName]>> TwoPhaseBegin<S> {
         let end = self.end();
         let notice = if before.is_none() { end } else { None };
         let request = match self.stage {
-            Stage::Creating(_) => Some(Request::Create),
-            Stage::CreatingNode => Some(Request::CreateNode),
-            Stage::Doubting => Some(Request::Barrier),
-            Stage::Surveying => Some(Request::Survey),
-            Stage::Ended(_) => None,
+            BeginStage::Creating(_) => Some(Request::Create),
+            BeginStage::CreatingNode => Some(Request::CreateNode),
+            BeginStage::Doubting => Some(Request::Barrier),
+            BeginStage::Surveying => Some(Request::Survey),
+            BeginStage::Ended(_) => None,
         };
         let command = request.and_then(|request| {
             let ticket = self.line.ask(request)?;
             let op = match self.stage {
-                Stage::Creating(over) => Op::Multi(self.multi(over)),
-                Stage::CreatingNode => Op::CreateNode,
-                Stage::Surveying => Op::List { parent: Znode::Node, watch: Watch::None },
-                Stage::Doubting | Stage::Ended(_) => Op::Barrier,
+                BeginStage::Creating(over) => Op::Multi(self.multi(over)),
+                BeginStage::CreatingNode => Op::CreateNode,
+                BeginStage::Surveying => Op::List { parent: Znode::Node, watch: Watch::None },
+                BeginStage::Doubting | BeginStage::Ended(_) => Op::Barrier,
             };
             Some(Command { ticket, op })
         });
@@ -261,14 +261,14 @@ impl<S: AsRef<[SiteName]>> Recipe for TwoPhaseBegin<S> {
     fn withdraw(&mut self) -> Output<'_, BeginEnd> {
         let before = self.end();
         if before.is_none() {
-            self.stage = Stage::Ended(BeginEnd::Withdrawn);
+            self.stage = BeginStage::Ended(BeginEnd::Withdrawn);
         }
         self.output(before)
     }
 
     fn phase(&self) -> Phase {
         match self.stage {
-            Stage::Ended(_) => Phase::Over,
+            BeginStage::Ended(_) => Phase::Over,
             _ => Phase::Standing,
         }
     }

@@ -10,7 +10,7 @@ use crate::seen::Seen;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[expect(clippy::large_enum_variant, reason = "without an allocator a plan cannot be boxed")]
-pub(super) enum Stage {
+pub(super) enum CommitStage {
     Surveying(Sight),
     Doubting,
     Acting(Plan, Then),
@@ -57,7 +57,7 @@ pub(super) enum Request {
     Remove,
 }
 
-impl Stage {
+impl CommitStage {
     pub(super) const fn end(&self) -> Option<CommitEnd> {
         match self {
             Self::Owing(_, end) | Self::Ended(end) => Some(*end),

@@ -6,7 +6,7 @@ use alloc::sync::Arc;
 use zk_jute::Zxid;
 
 use super::node::{CacheChange, CachedNode};
-use super::slot::Shown;
+use super::slot::ShownNode;
 
 /// A reader of a cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -50,7 +50,7 @@ impl Readers {
     pub(super) fn poll<'a>(
         &mut self,
         key: CacheReader,
-        look: impl Fn(&str) -> &'a Shown,
+        look: impl Fn(&str) -> &'a ShownNode,
         current: Option<Zxid>,
     ) -> Option<CacheChange> {
         let reader = self.by_key.get_mut(&key)?;

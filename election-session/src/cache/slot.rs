@@ -10,13 +10,13 @@ use crate::set_up::TrackerWatches;
 
 #[derive(Clone, Debug)]
 pub(super) struct Slot {
-    pub(super) shown: Shown,
+    pub(super) shown: ShownNode,
     pub(super) fresh: Fresh,
     pub(super) names: Names,
 }
 
 #[derive(Clone, Debug)]
-pub(super) enum Shown {
+pub(super) enum ShownNode {
     /// It was not read yet; or it is the root, and does not exist.
     Nothing,
     Unreadable,
@@ -64,7 +64,7 @@ pub(super) enum Names {
 
 impl Slot {
     pub(super) const UNREAD: Self =
-        Self { shown: Shown::Nothing, fresh: Fresh::Due, names: Names::Unlisted };
+        Self { shown: ShownNode::Nothing, fresh: Fresh::Due, names: Names::Unlisted };
 
     /// Returns whether a read is due, and whether a list is.
     pub(super) const fn is_due(&self) -> (bool, bool) {
@@ -77,7 +77,7 @@ impl Slot {
     }
 }
 
-impl Shown {
+impl ShownNode {
     pub(super) const fn node(&self) -> Option<&Arc<CachedNode>> {
         match self {
             Self::Node(node) => Some(node),

@@ -17,7 +17,7 @@ use super::node::{CacheData, CachedNode};
 use super::question::{CacheQuestion, CacheRead};
 use super::reader::Readers;
 use super::scope::CacheScope;
-use super::slot::{After, Fresh, Names, Shown, Slot};
+use super::slot::{After, Fresh, Names, ShownNode, Slot};
 use crate::path::child_path;
 use crate::set_up::TrackerWatches;
 
@@ -105,7 +105,7 @@ impl Slots {
         }
     }
 
-    fn show(&mut self, path: &Arc<str>, shown: Shown, readers: &mut Readers) {
+    fn show(&mut self, path: &Arc<str>, shown: ShownNode, readers: &mut Readers) {
         if let Some(slot) = self.by_path.get_mut(path)
             && !slot.shown.is_same(&shown)
         {
@@ -169,7 +169,7 @@ impl Slots {
             CacheRead::Found(data, stat) => {
                 let kept = (self.data == CacheData::Kept).then_some(&*data);
                 let node = Arc::new(CachedNode::new(&stat, kept));
-                self.show(&path, Shown::Node(node), readers);
+                self.show(&path, ShownNode::Node(node), readers);
                 self.found(&path, &stat, fresh, watching);
             }
             CacheRead::Gone => self.gone(&path, fresh, readers),
@@ -189,7 +189,7 @@ impl Slots {
     }
 
     fn gone(&mut self, path: &Arc<str>, fresh: Fresh, readers: &mut Readers) {
-        self.show(path, Shown::Nothing, readers);
+        self.show(path, ShownNode::Nothing, readers);
         if fresh == Fresh::Clean {
             for below in self.below(path) {
                 self.due(&below, None);
@@ -203,9 +203,9 @@ impl Slots {
     }
 
     fn cannot_be_read(&mut self, path: &Arc<str>, fresh: Fresh, readers: &mut Readers) {
-        self.show(path, Shown::Unreadable, readers);
+        self.show(path, ShownNode::Unreadable, readers);
         for below in self.below(path) {
-            self.show(&below, Shown::Nothing, readers);
+            self.show(&below, ShownNode::Nothing, readers);
             self.remove(&below);
         }
         self.change(path, |slot| (slot.fresh, slot.names) = (fresh, Names::Unlisted));
@@ -353,8 +353,8 @@ impl Slots {
     }
 
     /// Returns what is shown at a path.
-    pub(super) fn look(&self, path: &str) -> &Shown {
-        self.by_path.get(path).map_or(&Shown::Nothing, |slot| &slot.shown)
+    pub(super) fn look(&self, path: &str) -> &ShownNode {
+        self.by_path.get(path).map_or(&ShownNode::Nothing, |slot| &slot.shown)
     }
 
     pub(super) fn nodes(&self) -> impl Iterator<Item = (&Arc<str>, &Arc<CachedNode>)> {
@@ -368,7 +368,7 @@ impl Slots {
 
     /// Returns the paths of all that is shown.
     pub(super) fn shown(&self) -> impl Iterator<Item = &Arc<str>> {
-        let all = self.by_path.iter().filter(|(_, slot)| !slot.shown.is_same(&Shown::Nothing));
+        let all = self.by_path.iter().filter(|(_, slot)| !slot.shown.is_same(&ShownNode::Nothing));
         all.map(|(path, _)| path)
     }
 

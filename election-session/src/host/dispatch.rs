@@ -4,7 +4,7 @@ use bytes::Bytes;
 use election_core::Failure;
 use zk_session::{Event as SessionEvent, Instant};
 
-use super::{Clock, Link, Pending, Recipe, RecipeHost};
+use super::{Clock, HostLink, Pending, Recipe, RecipeHost};
 use crate::event::{Event, Wake};
 use crate::key::{RecipeKey, Tag, Watcher};
 use crate::lists::Turn;
@@ -140,7 +140,7 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
                 }
             }
             SessionEvent::Connected { session, timeout, read_only } => {
-                self.link = if read_only { Link::ReadOnly } else { Link::Up { timeout } };
+                self.link = if read_only { HostLink::ReadOnly } else { HostLink::Up { timeout } };
                 self.heartbeats.connected();
                 self.lease_not_needed(now);
                 // From now on an expiry is like any other.
@@ -156,7 +156,7 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
                 self.tell(Event::ConnectFailed { server, end, retry_at });
             }
             SessionEvent::Disconnected { end, lease_deadline } => {
-                self.link = Link::Down;
+                self.link = HostLink::Down;
                 let session = self.session.id();
                 self.tell(Event::Disconnected { session, end, lease_deadline });
                 self.void_requests();

@@ -5,7 +5,7 @@ use zk_jute::ErrorCode;
 use zk_session::Instant;
 use zk_session::lease::LeaseUpkeep;
 
-use super::{Link, Recipe, RecipeHost};
+use super::{HostLink, Recipe, RecipeHost};
 use crate::event::Event;
 use crate::heartbeats::{Checked, Heartbeats};
 use crate::key::RecipeKey;
@@ -90,7 +90,7 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
 
     /// Notes that no recipe stands, so the lease need not be kept ready after a while.
     pub(super) fn lease_not_needed(&mut self, now: Instant) {
-        if let (true, Link::Up { timeout }) = (self.seats.is_empty(), self.link) {
+        if let (true, HostLink::Up { timeout }) = (self.seats.is_empty(), self.link) {
             self.readiness.not_needed(now, timeout);
         }
     }

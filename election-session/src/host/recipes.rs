@@ -8,7 +8,7 @@ use zk_session::Instant;
 
 use election_core::{Phase, Token};
 
-use super::{Link, Pending, Recipe, RecipeHost};
+use super::{HostLink, Pending, Recipe, RecipeHost};
 use crate::event::{Event, RecipeEnd, Step};
 use crate::grant::{Grant, GrantChange};
 use crate::key::RecipeKey;
@@ -32,7 +32,7 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
         }
         if let Some(end) = self.ended() {
             self.recipe_is_over(key, RecipeEnd::HostEnded(end));
-        } else if let (Link::Up { .. }, Some(session), true) =
+        } else if let (HostLink::Up { .. }, Some(session), true) =
             (self.link, self.session.id(), self.session.is_connected())
         {
             self.start_looks(now);
@@ -288,7 +288,7 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
 
     /// Starts the looks: recipes with a connection look now and then.
     pub(super) fn start_looks(&mut self, now: Instant) {
-        if let Link::Up { timeout } = self.link
+        if let HostLink::Up { timeout } = self.link
             && !self.seats.is_empty()
         {
             self.looks.start(now, timeout);

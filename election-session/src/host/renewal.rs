@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use election_core::Phase;
 use zk_session::{Expiry, Instant, SessionEnd, SessionTicket, TransportCommand};
 
-use super::{Link, Recipe, RecipeHost};
+use super::{HostLink, Recipe, RecipeHost};
 use crate::event::{Event, RecipeEnd};
 use crate::replies::Happening;
 use crate::seat::SeatStage;
@@ -64,7 +64,7 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
 
     pub(super) fn session_ended(&mut self, now: Instant, end: SessionEnd) {
         let ended = self.session.id();
-        self.link = Link::Down;
+        self.link = HostLink::Down;
         self.void_requests();
         if let Some((expiry, session)) = self.renewed_session(now, end) {
             self.stimulate_all(now, Happening::SessionExpired);

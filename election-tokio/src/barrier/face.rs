@@ -9,24 +9,24 @@ use crate::hub::{Face, Unlocked};
 
 #[derive(Debug)]
 pub(super) struct BarrierFace {
-    shown: Sender<Shown>,
+    shown: Sender<ShownBarrier>,
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Shown {
+pub(super) enum ShownBarrier {
     Running,
     Ended(BarrierEnd),
     ClientEnded(SessionEnd),
 }
 
 impl BarrierFace {
-    pub(super) fn new() -> (Self, Receiver<Shown>) {
-        let shown = Sender::new(Shown::Running);
+    pub(super) fn new() -> (Self, Receiver<ShownBarrier>) {
+        let shown = Sender::new(ShownBarrier::Running);
         let receiver = shown.subscribe();
         (Self { shown }, receiver)
     }
 
-    fn end(&self, shown: Shown, unlocked: &mut Unlocked) {
+    fn end(&self, shown: ShownBarrier, unlocked: &mut Unlocked) {
         self.shown.set(shown, &mut unlocked.wakers);
         self.shown.end(&mut unlocked.wakers);
     }
@@ -43,13 +43,13 @@ impl Face for BarrierFace {
         unlocked: &mut Unlocked,
     ) {
         if let Some(end) = step.notice {
-            self.end(Shown::Ended(end), unlocked);
+            self.end(ShownBarrier::Ended(end), unlocked);
         }
     }
 
     fn over(&mut self, _: &Barrier, end: RecipeEnd, unlocked: &mut Unlocked) {
         if let RecipeEnd::HostEnded(end) = end {
-            self.end(Shown::ClientEnded(end), unlocked);
+            self.end(ShownBarrier::ClientEnded(end), unlocked);
         }
     }
 }

@@ -44,7 +44,7 @@ impl Kept {
 }
 
 /// The outcome of a request.
-enum Answer {
+enum CacheAnswer {
     Watch(PersistentWatch),
     /// The zxid of a reply in which nothing else counts.
     Zxid(Zxid),
@@ -58,7 +58,7 @@ enum Answer {
 
 struct Answered {
     request: CacheRequest,
-    answer: Result<Answer, Error>,
+    answer: Result<CacheAnswer, Error>,
     /// The watched path, and the watch.
     watch: Option<(String, OneshotWatch)>,
 }
@@ -160,9 +160,9 @@ impl Driver {
             }
             let Answered { request, answer, watch } = answered;
             let answer = match answer {
-                Ok(Answer::Watch(tree)) => {
+                Ok(CacheAnswer::Watch(tree)) => {
                     self.hearing.keep_tree(tree);
-                    Ok(Answer::Zxid(Zxid::ZERO))
+                    Ok(CacheAnswer::Zxid(Zxid::ZERO))
                 }
                 answer => answer,
             };
@@ -202,23 +202,28 @@ impl Driver {
         path == self.root || (self.filter)(path)
     }
 
-    fn take_in(&self, request: &CacheRequest, answer: Answer) {
-        if let (CacheQuestion::List(path), Answer::List(names, zxid)) = (&request.question, &answer)
+    fn take_in(&self, request: &CacheRequest, answer: CacheAnswer) {
+        if let (CacheQuestion::List(path), CacheAnswer::List(names, zxid)) =
+            (&request.question, &answer)
         {
             return self.take_in_list((request.ticket, path), names, *zxid);
         }
         let (ticket, mut tracker) = (request.ticket, self.kept.lock());
         match (&request.question, answer) {
-            (CacheQuestion::Barrier, Answer::Zxid(zxid)) => tracker.handle_barrier(ticket, zxid),
-            (CacheQuestion::AddWatch, Answer::Zxid(_)) => tracker.handle_watch_added(ticket),
-            (CacheQuestion::Mark, Answer::Zxid(zxid)) => tracker.handle_mark(ticket, zxid),
-            (CacheQuestion::Read(path), Answer::Read(read, zxid)) => {
+            (CacheQuestion::Barrier, CacheAnswer::Zxid(zxid)) => {
+                tracker.handle_barrier(ticket, zxid);
+            }
+            (CacheQuestion::AddWatch, CacheAnswer::Zxid(_)) => tracker.handle_watch_added(ticket),
+            (CacheQuestion::Mark, CacheAnswer::Zxid(zxid)) => tracker.handle_mark(ticket, zxid),
+            (CacheQuestion::Read(path), CacheAnswer::Read(read, zxid)) => {
                 tracker.handle_read(ticket, path, read, zxid);
             }
-            (CacheQuestion::ReadMany(paths), Answer::Reads(reads, zxid)) => {
+            (CacheQuestion::ReadMany(paths), CacheAnswer::Reads(reads, zxid)) => {
                 tracker.handle_reads(ticket, paths.iter().cloned().zip(reads), zxid);
             }
-            (CacheQuestion::List(path), Answer::Unlisted) => tracker.handle_unlisted(ticket, path),
+            (CacheQuestion::List(path), CacheAnswer::Unlisted) => {
+                tracker.handle_unlisted(ticket, path);
+            }
             (_, _) => tracker.handle_failed(request),
         }
     }
@@ -286,12 +291,12 @@ impl Asker {
         Box::pin(async move {
             let mut watch = None;
             let answer = match &request.question {
-                CacheQuestion::Barrier => self.client.commit_nothing().await.map(Answer::Zxid),
+                CacheQuestion::Barrier => self.client.commit_nothing().await.map(CacheAnswer::Zxid),
                 CacheQuestion::AddWatch => {
                     let mode = WatchMode::PersistentRecursive;
-                    self.client.add_watch(&root, mode).await.map(Answer::Watch)
+                    self.client.add_watch(&root, mode).await.map(CacheAnswer::Watch)
                 }
-                CacheQuestion::Mark => self.client.stamped_sync(&root).await.map(Answer::Zxid),
+                CacheQuestion::Mark => self.client.stamped_sync(&root).await.map(CacheAnswer::Zxid),
                 CacheQuestion::Read(path) => self.read(path, **path == *root, &mut watch).await,
                 CacheQuestion::ReadMany(paths) => self.read_many(paths).await,
                 CacheQuestion::List(path) => self.list(path, &mut watch).await,
@@ -305,19 +310,19 @@ impl Asker {
         path: &str,
         is_root: bool,
         watch: &mut Option<(String, OneshotWatch)>,
-    ) -> Result<Answer, Error> {
+    ) -> Result<CacheAnswer, Error> {
         match self.stamped(path).await {
             Ok(Stamped { value: (data, stat), zxid, watch: left }) => {
                 *watch = left.map(|left| (path.to_owned(), left));
-                Ok(Answer::Read(CacheRead::Found(data, stat), Some(zxid)))
+                Ok(CacheAnswer::Read(CacheRead::Found(data, stat), Some(zxid)))
             }
             Err(error) if error.is_no_node() && is_root && self.leaves == Leaves::OneshotWatch => {
                 let (stat, left) = self.client.exists_and_watch(path).await?;
                 *watch = Some((path.to_owned(), left));
                 // With a stat, it was created just now.
-                Ok(stat.map_or(Answer::Read(CacheRead::Gone, None), |_| Answer::Again))
+                Ok(stat.map_or(CacheAnswer::Read(CacheRead::Gone, None), |_| CacheAnswer::Again))
             }
-            Err(error) => unread(error).map(|read| Answer::Read(read, None)),
+            Err(error) => unread(error).map(|read| CacheAnswer::Read(read, None)),
         }
     }
 
@@ -332,7 +337,7 @@ impl Asker {
         }
     }
 
-    async fn read_many(&self, paths: &[Arc<str>]) -> Result<Answer, Error> {
+    async fn read_many(&self, paths: &[Arc<str>]) -> Result<CacheAnswer, Error> {
         let reads = self.client.multi_read();
         let reads = paths.iter().fold(reads, |reads, path| reads.get_data(path));
         let (results, zxid) = reads.stamped().await?;
@@ -341,20 +346,20 @@ impl Asker {
             Ok(ReadOutcome::Children(_)) => Ok(CacheRead::Unreadable),
             Err(error) => unread(error),
         });
-        Ok(Answer::Reads(reads.collect::<Result<_, _>>()?, zxid))
+        Ok(CacheAnswer::Reads(reads.collect::<Result<_, _>>()?, zxid))
     }
 
     async fn list(
         &self,
         path: &str,
         watch: &mut Option<(String, OneshotWatch)>,
-    ) -> Result<Answer, Error> {
+    ) -> Result<CacheAnswer, Error> {
         match self.client.stamped_children(path, self.leaves).await {
             Ok(Stamped { value, zxid, watch: left }) => {
                 *watch = left.map(|left| (path.to_owned(), left));
-                Ok(Answer::List(value, zxid))
+                Ok(CacheAnswer::List(value, zxid))
             }
-            Err(error) if error.is_no_node() || error.is_no_auth() => Ok(Answer::Unlisted),
+            Err(error) if error.is_no_node() || error.is_no_auth() => Ok(CacheAnswer::Unlisted),
             Err(error) => Err(error),
         }
     }

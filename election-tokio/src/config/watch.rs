@@ -29,13 +29,13 @@ const LOOK: Duration = Duration::from_secs(60);
 /// It is also a [`Stream`]. Dropping it removes the watch.
 #[must_use = "values are given to those that ask for them"]
 pub struct ConfigWatch<T> {
-    told: Receiver<Told>,
+    told: Receiver<LastRead>,
     task: AbortHandle,
     value: PhantomData<fn() -> T>,
 }
 
 #[derive(Clone, Debug)]
-enum Told {
+enum LastRead {
     Nothing,
     Read(Option<(Bytes, Stat)>),
     Failed(Error),
@@ -43,12 +43,12 @@ enum Told {
 
 impl<T: ConfigValue> ConfigWatch<T> {
     pub(crate) fn begin(client: &Client, path: &str) -> Self {
-        let sender = Sender::new(Told::Nothing);
+        let sender = Sender::new(LastRead::Nothing);
         let told = sender.subscribe();
         let reader = Reader { client: client.clone(), path: path.to_owned(), sight: Sight::New };
         let task = tokio::spawn(async move {
-            let last = reader.run(|read| show(&sender, Told::Read(read))).await;
-            show(&sender, Told::Failed(last));
+            let last = reader.run(|read| show(&sender, LastRead::Read(read))).await;
+            show(&sender, LastRead::Failed(last));
         });
         Self { told, task: task.abort_handle(), value: PhantomData }
     }
@@ -67,15 +67,15 @@ impl<T: ConfigValue> ConfigWatch<T> {
     }
 }
 
-fn configured<T: ConfigValue>(told: Option<Told>) -> Option<Result<Configured<T>, Error>> {
+fn configured<T: ConfigValue>(told: Option<LastRead>) -> Option<Result<Configured<T>, Error>> {
     match told? {
-        Told::Nothing => None,
-        Told::Read(read) => Some(Ok(Configured::of(read))),
-        Told::Failed(error) => Some(Err(error)),
+        LastRead::Nothing => None,
+        LastRead::Read(read) => Some(Ok(Configured::of(read))),
+        LastRead::Failed(error) => Some(Err(error)),
     }
 }
 
-fn show(sender: &Sender<Told>, told: Told) {
+fn show(sender: &Sender<LastRead>, told: LastRead) {
     let mut wakers = Vec::new();
     let before = sender.set(told, &mut wakers);
     drop(before);

@@ -10,12 +10,12 @@ use crate::hub::{Face, Unlocked};
 
 #[derive(Debug)]
 pub(super) struct DoubleBarrierFace {
-    shown: Sender<Shown>,
+    shown: Sender<ShownEntry>,
 }
 
 /// How far a participant has come.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Shown {
+pub(super) enum ShownEntry {
     Entering,
     Inside,
     Ended(DoubleBarrierEnd),
@@ -23,13 +23,13 @@ pub(super) enum Shown {
 }
 
 impl DoubleBarrierFace {
-    pub(super) fn new() -> (Self, Receiver<Shown>) {
-        let shown = Sender::new(Shown::Entering);
+    pub(super) fn new() -> (Self, Receiver<ShownEntry>) {
+        let shown = Sender::new(ShownEntry::Entering);
         let receiver = shown.subscribe();
         (Self { shown }, receiver)
     }
 
-    fn end(&self, shown: Shown, unlocked: &mut Unlocked) {
+    fn end(&self, shown: ShownEntry, unlocked: &mut Unlocked) {
         self.shown.set(shown, &mut unlocked.wakers);
         self.shown.end(&mut unlocked.wakers);
     }
@@ -47,9 +47,9 @@ impl Face for DoubleBarrierFace {
     ) {
         match step.notice {
             Some(DoubleBarrierNotice::Inside) => {
-                self.shown.set(Shown::Inside, &mut unlocked.wakers);
+                self.shown.set(ShownEntry::Inside, &mut unlocked.wakers);
             }
-            Some(DoubleBarrierNotice::Ended(end)) => self.end(Shown::Ended(end), unlocked),
+            Some(DoubleBarrierNotice::Ended(end)) => self.end(ShownEntry::Ended(end), unlocked),
             Some(
                 DoubleBarrierNotice::RoundUnderWay
                 | DoubleBarrierNotice::Gathering(_)
@@ -62,7 +62,7 @@ impl Face for DoubleBarrierFace {
     fn over(&mut self, double: &DoubleBarrier, end: RecipeEnd, unlocked: &mut Unlocked) {
         if let (RecipeEnd::HostEnded(end), Phase::Standing | Phase::Leaving) = (end, double.phase())
         {
-            self.end(Shown::ClientEnded(end), unlocked);
+            self.end(ShownEntry::ClientEnded(end), unlocked);
         }
     }
 }

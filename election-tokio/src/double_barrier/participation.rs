@@ -7,7 +7,7 @@ use election_session::{RecipeKey, Site};
 use zk_session::SessionEnd;
 
 use super::error::{EnterError, LeaveError};
-use super::face::{DoubleBarrierFace, Shown};
+use super::face::{DoubleBarrierFace, ShownEntry};
 use crate::barrier::{BarrierError, BarrierLost};
 use crate::client::Client;
 use crate::error::Place;
@@ -21,7 +21,7 @@ pub(super) struct Participation {
     client: Client,
     site: Arc<Site>,
     key: RecipeKey,
-    shown: Updates<Shown>,
+    shown: Updates<ShownEntry>,
 }
 
 /// The outcome of entering.
@@ -52,32 +52,35 @@ impl Participation {
 
     /// Waits until it is inside, or over. Cancel safe.
     pub(super) async fn outcome(&mut self) -> Result<Outcome, EnterError> {
-        let shown = self.shown.wait_for(|shown| !matches!(shown, Shown::Entering)).await;
+        let shown = self.shown.wait_for(|shown| !matches!(shown, ShownEntry::Entering)).await;
         let at = Place::new("double barrier", self.site.path(), "enter");
         Err(match shown {
-            Ok(Shown::Inside) => return Ok(Outcome::Inside),
-            Ok(Shown::Ended(DoubleBarrierEnd::UnderWay)) => EnterError::RoundUnderWay { at },
-            Ok(Shown::Ended(DoubleBarrierEnd::Failed(failure))) => {
+            Ok(ShownEntry::Inside) => return Ok(Outcome::Inside),
+            Ok(ShownEntry::Ended(DoubleBarrierEnd::UnderWay)) => EnterError::RoundUnderWay { at },
+            Ok(ShownEntry::Ended(DoubleBarrierEnd::Failed(failure))) => {
                 BarrierError::Failed { at, failure }.into()
             }
-            Ok(Shown::Ended(_) | Shown::Entering) => return Ok(Outcome::Lost),
-            Ok(Shown::ClientEnded(end)) => BarrierError::ClientClosed { at, end }.into(),
+            Ok(ShownEntry::Ended(_) | ShownEntry::Entering) => return Ok(Outcome::Lost),
+            Ok(ShownEntry::ClientEnded(end)) => BarrierError::ClientClosed { at, end }.into(),
             Err(_) => BarrierError::ClientClosed { at, end: SessionEnd::Abandoned }.into(),
         })
     }
 
     pub(super) fn is_inside(&self) -> bool {
-        matches!(self.shown.latest(), Shown::Inside)
+        matches!(self.shown.latest(), ShownEntry::Inside)
     }
 
     /// Waits until it is not inside any more. Cancel safe.
     pub(super) async fn lost(&self) -> BarrierLost {
         let mut shown = self.shown.clone();
-        let is_over = |shown: &Shown| matches!(shown, Shown::Ended(_) | Shown::ClientEnded(_));
+        let is_over =
+            |shown: &ShownEntry| matches!(shown, ShownEntry::Ended(_) | ShownEntry::ClientEnded(_));
         match shown.wait_for(is_over).await {
-            Ok(Shown::Ended(DoubleBarrierEnd::Lost(cause))) => BarrierLost::of_cause(cause),
-            Ok(Shown::Ended(DoubleBarrierEnd::Failed(failure))) => BarrierLost::Failed(failure),
-            Ok(Shown::ClientEnded(end)) => BarrierLost::ClientClosed(end),
+            Ok(ShownEntry::Ended(DoubleBarrierEnd::Lost(cause))) => BarrierLost::of_cause(cause),
+            Ok(ShownEntry::Ended(DoubleBarrierEnd::Failed(failure))) => {
+                BarrierLost::Failed(failure)
+            }
+            Ok(ShownEntry::ClientEnded(end)) => BarrierLost::ClientClosed(end),
             Ok(_) | Err(_) => BarrierLost::ClientClosed(SessionEnd::Abandoned),
         }
     }
@@ -89,17 +92,18 @@ impl Participation {
             return Err(LeaveError::AlreadyLost { at, lost: self.lost().await });
         }
         self.client.shared().with(|hub, now| hub.host.withdraw(now, self.key));
-        let is_over = |shown: &Shown| matches!(shown, Shown::Ended(_) | Shown::ClientEnded(_));
+        let is_over =
+            |shown: &ShownEntry| matches!(shown, ShownEntry::Ended(_) | ShownEntry::ClientEnded(_));
         match self.shown.wait_for(is_over).await {
-            Ok(Shown::Ended(DoubleBarrierEnd::Lost(cause))) => {
+            Ok(ShownEntry::Ended(DoubleBarrierEnd::Lost(cause))) => {
                 Err(LeaveError::AlreadyLost { at, lost: BarrierLost::of_cause(cause) })
             }
-            Ok(Shown::Ended(DoubleBarrierEnd::Failed(failure))) => {
+            Ok(ShownEntry::Ended(DoubleBarrierEnd::Failed(failure))) => {
                 Err(LeaveError::Failed { at, failure })
             }
-            Ok(Shown::Ended(_)) => Ok(()),
-            Ok(Shown::ClientEnded(end)) => Err(LeaveError::ClientClosed { at, end }),
-            Ok(Shown::Entering | Shown::Inside) | Err(_) => {
+            Ok(ShownEntry::Ended(_)) => Ok(()),
+            Ok(ShownEntry::ClientEnded(end)) => Err(LeaveError::ClientClosed { at, end }),
+            Ok(ShownEntry::Entering | ShownEntry::Inside) | Err(_) => {
                 Err(LeaveError::ClientClosed { at, end: SessionEnd::Abandoned })
             }
         }

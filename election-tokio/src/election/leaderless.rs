@@ -47,12 +47,12 @@ pub(super) enum Leader {
 pub(super) struct LeaderSight {
     label: ElectionLabel,
     by: SeenBy,
-    told: Told,
+    told: GaugeReport,
 }
 
 /// The last report to the gauge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Told {
+enum GaugeReport {
     Nothing,
     Leaderless,
     Led,
@@ -61,7 +61,7 @@ enum Told {
 
 impl LeaderSight {
     pub(super) const fn new(label: ElectionLabel, by: SeenBy) -> Self {
-        Self { label, by, told: Told::Nothing }
+        Self { label, by, told: GaugeReport::Nothing }
     }
 
     pub(super) const fn label(&self) -> ElectionLabel {
@@ -75,20 +75,20 @@ impl LeaderSight {
         (since, now): (&LeaderlessSince, Instant),
         journal: &mut Journal,
     ) {
-        if self.told == Told::Nothing {
-            self.told = Told::Leaderless;
+        if self.told == GaugeReport::Nothing {
+            self.told = GaugeReport::Leaderless;
             self.note(Figure::LeaderlessBegan(self.by), journal);
         }
         match (self.told, leader) {
-            (Told::Leaderless, Leader::Known) => {
+            (GaugeReport::Leaderless, Leader::Known) => {
                 let lasted = Some(since.lasted(now));
                 since.set(None);
-                self.told = Told::Led;
+                self.told = GaugeReport::Led;
                 self.note(Figure::LeaderlessEnded(self.by, lasted), journal);
             }
-            (Told::Led, Leader::Unknown) => {
+            (GaugeReport::Led, Leader::Unknown) => {
                 since.set(Some(now));
-                self.told = Told::Leaderless;
+                self.told = GaugeReport::Leaderless;
                 self.note(Figure::LeaderlessBegan(self.by), journal);
             }
             _ => {}
@@ -97,7 +97,7 @@ impl LeaderSight {
 
     /// Ends the report, because nothing is observed any more.
     pub(super) fn end(&mut self, journal: &mut Journal) {
-        if core::mem::replace(&mut self.told, Told::Over) == Told::Leaderless {
+        if core::mem::replace(&mut self.told, GaugeReport::Over) == GaugeReport::Leaderless {
             self.note(Figure::LeaderlessEnded(self.by, None), journal);
         }
     }

@@ -25,7 +25,7 @@ type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
 /// The outcome of a request.
 #[derive(Debug)]
-enum Answer {
+enum GroupAnswer {
     Done,
     Watch(PersistentWatch),
     List(Option<Children>, Zxid),
@@ -37,7 +37,7 @@ enum Answer {
 #[derive(Debug)]
 struct Answered {
     request: GroupRequest,
-    answer: Result<Answer, Error>,
+    answer: Result<GroupAnswer, Error>,
     /// The watched path, and the watch.
     watch: Option<(String, OneshotWatch)>,
 }
@@ -119,9 +119,9 @@ impl Driver {
             }
             let Answered { request, answer, watch } = answered;
             let answer = match answer {
-                Ok(Answer::Watch(tree)) => {
+                Ok(GroupAnswer::Watch(tree)) => {
                     self.hearing.keep_tree(tree);
-                    Ok(Answer::Done)
+                    Ok(GroupAnswer::Done)
                 }
                 answer => answer,
             };
@@ -144,18 +144,18 @@ impl Driver {
         self.tracker.handle_watches_lost();
     }
 
-    fn take_in(&mut self, request: &GroupRequest, answer: Answer) {
+    fn take_in(&mut self, request: &GroupRequest, answer: GroupAnswer) {
         let (ticket, tracker) = (request.ticket, &mut self.tracker);
         match (&request.question, answer) {
-            (GroupQuestion::Barrier, Answer::Done) => tracker.handle_barrier(ticket),
-            (GroupQuestion::AddWatch, Answer::Done) => tracker.handle_watch_added(ticket),
-            (GroupQuestion::List, Answer::List(None, zxid)) => {
+            (GroupQuestion::Barrier, GroupAnswer::Done) => tracker.handle_barrier(ticket),
+            (GroupQuestion::AddWatch, GroupAnswer::Done) => tracker.handle_watch_added(ticket),
+            (GroupQuestion::List, GroupAnswer::List(None, zxid)) => {
                 tracker.handle_list(ticket, core::iter::empty(), zxid);
             }
-            (GroupQuestion::List, Answer::List(Some(names), zxid)) => {
+            (GroupQuestion::List, GroupAnswer::List(Some(names), zxid)) => {
                 tracker.handle_list(ticket, names.iter(), zxid);
             }
-            (GroupQuestion::Read(name), Answer::Read(read, zxid)) => {
+            (GroupQuestion::Read(name), GroupAnswer::Read(read, zxid)) => {
                 tracker.handle_read(ticket, name, read, zxid);
             }
             (_, _) => tracker.handle_failed(request),
@@ -206,10 +206,10 @@ fn ask(client: Client, path: String, request: GroupRequest, leaves: Leaves) -> B
     Box::pin(async move {
         let mut watch = None;
         let answer = match &request.question {
-            GroupQuestion::Barrier => client.commit_nothing().await.map(|_| Answer::Done),
+            GroupQuestion::Barrier => client.commit_nothing().await.map(|_| GroupAnswer::Done),
             GroupQuestion::AddWatch => {
                 let mode = WatchMode::PersistentRecursive;
-                client.add_watch(&path, mode).await.map(Answer::Watch)
+                client.add_watch(&path, mode).await.map(GroupAnswer::Watch)
             }
             GroupQuestion::List => list(&client, &path, leaves, &mut watch).await,
             GroupQuestion::Read(name) => {
@@ -226,19 +226,19 @@ async fn list(
     path: &str,
     leaves: Leaves,
     watch: &mut Option<(String, OneshotWatch)>,
-) -> Result<Answer, Error> {
+) -> Result<GroupAnswer, Error> {
     match client.stamped_children(path, leaves).await {
         Ok(Stamped { value, zxid, watch: left }) => {
             *watch = left.map(|left| (path.to_owned(), left));
-            Ok(Answer::List(Some(value), zxid))
+            Ok(GroupAnswer::List(Some(value), zxid))
         }
         Err(error) if error.is_no_node() && leaves == Leaves::OneshotWatch => {
             let (stat, left) = client.exists_and_watch(path).await?;
             *watch = Some((path.to_owned(), left));
             // The node was created just now.
-            Ok(stat.map_or(Answer::List(None, Zxid::ZERO), |_| Answer::Again))
+            Ok(stat.map_or(GroupAnswer::List(None, Zxid::ZERO), |_| GroupAnswer::Again))
         }
-        Err(error) if error.is_no_node() => Ok(Answer::List(None, Zxid::ZERO)),
+        Err(error) if error.is_no_node() => Ok(GroupAnswer::List(None, Zxid::ZERO)),
         Err(error) => Err(error),
     }
 }
@@ -248,17 +248,17 @@ async fn read(
     path: String,
     leaves: Leaves,
     watch: &mut Option<(String, OneshotWatch)>,
-) -> Result<Answer, Error> {
+) -> Result<GroupAnswer, Error> {
     match client.stamped_data(&path, leaves).await {
         Ok(Stamped { value: (data, stat), zxid, watch: left }) => {
             *watch = left.map(|left| (path, left));
-            Ok(Answer::Read(GroupRead::Data(data, stat), zxid))
+            Ok(GroupAnswer::Read(GroupRead::Data(data, stat), zxid))
         }
-        Err(error) if error.is_no_node() => Ok(Answer::Read(GroupRead::Gone, Zxid::ZERO)),
+        Err(error) if error.is_no_node() => Ok(GroupAnswer::Read(GroupRead::Gone, Zxid::ZERO)),
         Err(error)
             if error.is_no_auth() || matches!(error.kind(), ErrorKind::ReplyTooLarge { .. }) =>
         {
-            Ok(Answer::Read(GroupRead::Unreadable, Zxid::ZERO))
+            Ok(GroupAnswer::Read(GroupRead::Unreadable, Zxid::ZERO))
         }
         Err(error) => Err(error),
     }

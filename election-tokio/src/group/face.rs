@@ -61,7 +61,7 @@ pub enum MembershipState {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Shown {
+pub(super) struct ShownMembership {
     pub(super) state: MembershipState,
     /// The generation of the data that the znode has, or had last.
     pub(super) written: Option<u64>,
@@ -74,13 +74,14 @@ pub(super) struct Shown {
 pub(super) struct MemberFace {
     /// Where joining fails, or the membership ends.
     at: Place,
-    shown: Sender<Shown>,
+    shown: Sender<ShownMembership>,
 }
 
 impl MemberFace {
-    pub(super) fn new(at: Place) -> (Self, Receiver<Shown>) {
+    pub(super) fn new(at: Place) -> (Self, Receiver<ShownMembership>) {
         let state = MembershipState::Joining { lost: None };
-        let shown = Sender::new(Shown { state, written: None, refused: None, departure: None });
+        let shown =
+            Sender::new(ShownMembership { state, written: None, refused: None, departure: None });
         let receiver = shown.subscribe();
         (Self { at, shown }, receiver)
     }
@@ -113,7 +114,7 @@ impl Face for MemberFace {
                 let at = self.at.clone();
                 let error = match end {
                     MemberEnd::Left(departure) => {
-                        let left = |shown: &mut Shown| {
+                        let left = |shown: &mut ShownMembership| {
                             shown.state = MembershipState::Left;
                             shown.departure = Some(departure);
                         };
@@ -137,7 +138,7 @@ impl Face for MemberFace {
             Some(MemberNotice::DataRefused(failure)) => Some((generation, failure)),
             _ => None,
         };
-        let show = |shown: &mut Shown| {
+        let show = |shown: &mut ShownMembership| {
             shown.state = state;
             shown.refused = refused.or(shown.refused);
             if member.shows_data() && refused.is_none() {

@@ -12,7 +12,7 @@ use zk_jute::Escaped;
 use zk_session::SessionEnd;
 
 use super::error::MembershipError;
-use super::face::{Data, Machine, MemberFace, MembershipState, Shown};
+use super::face::{Data, Machine, MemberFace, MembershipState, ShownMembership};
 use crate::client::Client;
 use crate::error::Place;
 use crate::hub::Seat;
@@ -29,7 +29,7 @@ pub struct Membership {
     /// The path of the group.
     group: Box<str>,
     znode: String,
-    shown: Updates<Shown>,
+    shown: Updates<ShownMembership>,
     generation: AtomicU64,
 }
 
@@ -62,7 +62,7 @@ impl Membership {
     /// Waits until it has joined for the first time. Cancel safe.
     pub(super) async fn joined(&self) -> Result<(), MembershipError> {
         let mut shown = self.shown.clone();
-        let is_settled = |shown: &Shown| {
+        let is_settled = |shown: &ShownMembership| {
             !matches!(
                 shown.state,
                 MembershipState::Joining { .. }
@@ -120,7 +120,7 @@ impl Membership {
         });
         drop(replaced);
         let mut shown = self.shown.clone();
-        let is_decided = |shown: &Shown| {
+        let is_decided = |shown: &ShownMembership| {
             shown.written >= Some(generation)
                 || shown.refused.is_some_and(|(refused, _)| refused >= generation)
                 || matches!(shown.state, MembershipState::Left | MembershipState::Ended(_))
@@ -149,12 +149,12 @@ impl Membership {
     pub async fn leave(self) -> Result<Departure, MembershipError> {
         self.withdraw();
         let mut shown = self.shown.clone();
-        let is_over = |shown: &Shown| {
+        let is_over = |shown: &ShownMembership| {
             matches!(shown.state, MembershipState::Left | MembershipState::Ended(_))
         };
         match shown.wait_for(is_over).await {
-            Ok(Shown { state: MembershipState::Ended(error), .. }) => Err(error),
-            Ok(Shown { departure: Some(departure), .. }) => Ok(departure),
+            Ok(ShownMembership { state: MembershipState::Ended(error), .. }) => Err(error),
+            Ok(ShownMembership { departure: Some(departure), .. }) => Ok(departure),
             Ok(_) | Err(_) => Err(self.abandoned("leave")),
         }
     }

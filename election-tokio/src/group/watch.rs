@@ -15,7 +15,7 @@ use crate::client::Client;
 
 /// The last report of the driver.
 #[derive(Clone, Debug)]
-pub(super) enum Told {
+pub(super) enum LastView {
     Nothing,
     Snapshot(GroupSnapshot),
     Failed(Error),
@@ -28,19 +28,19 @@ pub(super) enum Told {
 /// It is also a [`Stream`]. Dropping it removes the watches.
 #[must_use = "views are given to those that ask for them"]
 pub struct GroupWatch {
-    told: Receiver<Told>,
+    told: Receiver<LastView>,
     before: Option<GroupSnapshot>,
     task: AbortHandle,
 }
 
 impl GroupWatch {
     pub(super) fn begin(client: &Client, path: &str, format: GroupFormat) -> Self {
-        let sender = Sender::new(Told::Nothing);
+        let sender = Sender::new(LastView::Nothing);
         let told = sender.subscribe();
         let driver = Driver::new(client.clone(), path, format);
         let task = tokio::spawn(async move {
-            let last = driver.run(|snapshot| show(&sender, Told::Snapshot(snapshot))).await;
-            show(&sender, Told::Failed(last));
+            let last = driver.run(|snapshot| show(&sender, LastView::Snapshot(snapshot))).await;
+            show(&sender, LastView::Failed(last));
         });
         Self { told, before: None, task: task.abort_handle() }
     }
@@ -58,20 +58,20 @@ impl GroupWatch {
         self.view(told)
     }
 
-    fn view(&mut self, told: Option<Told>) -> Option<Result<GroupView, Error>> {
+    fn view(&mut self, told: Option<LastView>) -> Option<Result<GroupView, Error>> {
         match told? {
-            Told::Nothing => None,
-            Told::Snapshot(snapshot) => {
+            LastView::Nothing => None,
+            LastView::Snapshot(snapshot) => {
                 let view = snapshot.since(self.before.as_ref());
                 self.before = Some(snapshot);
                 Some(Ok(view))
             }
-            Told::Failed(error) => Some(Err(error)),
+            LastView::Failed(error) => Some(Err(error)),
         }
     }
 }
 
-fn show(sender: &Sender<Told>, told: Told) {
+fn show(sender: &Sender<LastView>, told: LastView) {
     let mut wakers = Vec::new();
     let before = sender.set(told, &mut wakers);
     drop(before);

@@ -14,7 +14,7 @@ use zk_session::SessionEnd;
 
 use super::contending::{Contending, Refusal};
 use super::error::{LockError, LockLost, NotDowngraded, ReleaseError};
-use super::face::{LockFace, Shown};
+use super::face::{LockFace, ShownContender};
 use crate::client::Client;
 use crate::error::Place;
 use crate::held::Tenure;
@@ -30,7 +30,7 @@ pub(crate) const RELEASE: &str = "release";
 pub(crate) struct Acquisition {
     pub(crate) client: Client,
     key: RecipeKey,
-    shown: Updates<Shown>,
+    shown: Updates<ShownContender>,
 }
 
 /// Releases a lock while its user has the guard, which is lost by that.
@@ -151,19 +151,21 @@ impl Acquisition {
         loop {
             let shown = match Pin::new(&mut self.shown).poll_next(cx) {
                 Poll::Pending => return Poll::Pending,
-                Poll::Ready(None) => Shown::ClientEnded(SessionEnd::Abandoned),
+                Poll::Ready(None) => ShownContender::ClientEnded(SessionEnd::Abandoned),
                 Poll::Ready(Some(shown)) => shown,
             };
             return Poll::Ready(match shown {
-                Shown::Contending => continue,
-                Shown::Held(tenure) | Shown::NotDowngraded(tenure, _) => Outcome::Held(tenure),
-                Shown::Ended(LockEnd::NotAcquired(..) | LockEnd::Released(_)) => {
+                ShownContender::Contending => continue,
+                ShownContender::Held(tenure) | ShownContender::NotDowngraded(tenure, _) => {
+                    Outcome::Held(tenure)
+                }
+                ShownContender::Ended(LockEnd::NotAcquired(..) | LockEnd::Released(_)) => {
                     Outcome::NotAcquired
                 }
-                Shown::Ended(LockEnd::Lost(_)) => Outcome::Lost,
-                Shown::Ended(LockEnd::Failed(failure)) => Outcome::Failed(failure),
-                Shown::Refused(refusal) => Outcome::Refused(refusal),
-                Shown::ClientEnded(end) => Outcome::ClientEnded(end),
+                ShownContender::Ended(LockEnd::Lost(_)) => Outcome::Lost,
+                ShownContender::Ended(LockEnd::Failed(failure)) => Outcome::Failed(failure),
+                ShownContender::Refused(refusal) => Outcome::Refused(refusal),
+                ShownContender::ClientEnded(end) => Outcome::ClientEnded(end),
             });
         }
     }
@@ -199,12 +201,17 @@ impl Acquisition {
         }
         loop {
             match self.shown.next().await {
-                Some(Shown::NotDowngraded(_, failure)) => {
+                Some(ShownContender::NotDowngraded(_, failure)) => {
                     return Err(NotDowngraded::Failed(failure));
                 }
-                Some(Shown::Held(next)) if !Arc::ptr_eq(&next, tenure) => return Ok(next),
-                Some(Shown::Contending | Shown::Held(_)) => {}
-                Some(Shown::Ended(_) | Shown::Refused(_) | Shown::ClientEnded(_)) | None => {
+                Some(ShownContender::Held(next)) if !Arc::ptr_eq(&next, tenure) => return Ok(next),
+                Some(ShownContender::Contending | ShownContender::Held(_)) => {}
+                Some(
+                    ShownContender::Ended(_)
+                    | ShownContender::Refused(_)
+                    | ShownContender::ClientEnded(_),
+                )
+                | None => {
                     return Err(NotDowngraded::Lost(tenure.until_lost().await));
                 }
             }
@@ -217,24 +224,30 @@ impl Acquisition {
         let mut shown = self.shown.latest_and_update();
         loop {
             match shown {
-                Shown::Contending | Shown::Held(_) | Shown::NotDowngraded(..) => {}
-                Shown::Ended(LockEnd::Released(departure) | LockEnd::NotAcquired(_, departure)) => {
+                ShownContender::Contending
+                | ShownContender::Held(_)
+                | ShownContender::NotDowngraded(..) => {}
+                ShownContender::Ended(
+                    LockEnd::Released(departure) | LockEnd::NotAcquired(_, departure),
+                ) => {
                     return Ok(departure);
                 }
-                Shown::Ended(LockEnd::Lost(cause)) => {
+                ShownContender::Ended(LockEnd::Lost(cause)) => {
                     return lost(LockLost::of_cause(cause), at);
                 }
-                Shown::Ended(LockEnd::Failed(failure)) => {
+                ShownContender::Ended(LockEnd::Failed(failure)) => {
                     return lost(LockLost::Failed(failure), at);
                 }
                 // It has not held.
-                Shown::Refused(_) => {
+                ShownContender::Refused(_) => {
                     return lost(LockLost::Failed(LockFailure::OtherFormat), at);
                 }
-                Shown::ClientEnded(SessionEnd::Closed | SessionEnd::Expired(_)) => {
+                ShownContender::ClientEnded(SessionEnd::Closed | SessionEnd::Expired(_)) => {
                     return Ok(Departure::WithSession);
                 }
-                Shown::ClientEnded(end) => return Err(ReleaseError::Unconfirmed { at, end }),
+                ShownContender::ClientEnded(end) => {
+                    return Err(ReleaseError::Unconfirmed { at, end });
+                }
             }
             let Some(next) = self.shown.next().await else {
                 return Err(ReleaseError::Unconfirmed { at, end: SessionEnd::Abandoned });

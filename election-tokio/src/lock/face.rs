@@ -24,14 +24,14 @@ pub(super) struct LockFace<C> {
     clock: Clock,
     site: Arc<Site>,
     began: Instant,
-    shown: Sender<Shown>,
+    shown: Sender<ShownContender>,
     /// Of what a connection that comes and goes makes a holder say. Most have nothing to say.
     doubts: Option<Box<RepeatLimit>>,
 }
 
 /// The progress of a contender.
 #[derive(Clone, Debug)]
-pub(super) enum Shown {
+pub(super) enum ShownContender {
     Contending,
     Held(Arc<Tenure<LockLost>>),
     /// Held as before, by a writer that was to become a reader.
@@ -42,7 +42,7 @@ pub(super) enum Shown {
     ClientEnded(SessionEnd),
 }
 
-impl Shown {
+impl ShownContender {
     const fn tenure(&self) -> Option<&Arc<Tenure<LockLost>>> {
         match self {
             Self::Held(tenure) | Self::NotDowngraded(tenure, _) => Some(tenure),
@@ -53,8 +53,8 @@ impl Shown {
 
 impl<C: Contending> LockFace<C> {
     /// Makes the face, and the end through which the caller sees it.
-    pub(super) fn new(clock: Clock, site: Arc<Site>) -> (Self, Receiver<Shown>) {
-        let shown = Sender::new(Shown::Contending);
+    pub(super) fn new(clock: Clock, site: Arc<Site>) -> (Self, Receiver<ShownContender>) {
+        let shown = Sender::new(ShownContender::Contending);
         let seen = shown.subscribe();
         let (began, doubts) = (Instant::now(), None);
         (Self { contender: PhantomData, clock, site, began, shown, doubts }, seen)
@@ -88,12 +88,12 @@ impl<C: Contending> LockFace<C> {
     fn downgraded(&self, contender: &C, unlocked: &mut Unlocked) {
         if let (Some(before), Some(znode)) = (self.tenure(), contender.znode()) {
             let tenure = Arc::new(Tenure::new(before.token, znode.clone()));
-            self.shown.set(Shown::Held(tenure), &mut unlocked.wakers);
+            self.shown.set(ShownContender::Held(tenure), &mut unlocked.wakers);
             before.end(LockLost::Released, &mut unlocked.wakers);
         }
     }
 
-    fn end(&self, shown: Shown, unlocked: &mut Unlocked) {
+    fn end(&self, shown: ShownContender, unlocked: &mut Unlocked) {
         self.shown.set(shown, &mut unlocked.wakers);
         self.shown.end(&mut unlocked.wakers);
     }
@@ -129,7 +129,7 @@ impl<C: Contending> Face for LockFace<C> {
                 if let Some(znode) = contender.znode() {
                     let tenure = Arc::new(Tenure::new(token, znode.clone()));
                     let waited = self.began.elapsed();
-                    self.shown.set(Shown::Held(tenure), &mut unlocked.wakers);
+                    self.shown.set(ShownContender::Held(tenure), &mut unlocked.wakers);
                     unlocked.journal.note(self.entry(contender, OnLock::Held { token, waited }));
                 }
             }
@@ -145,7 +145,7 @@ impl<C: Contending> Face for LockFace<C> {
             Some(LockNotice::Downgraded) => self.downgraded(contender, unlocked),
             Some(LockNotice::NotDowngraded(failure)) => {
                 if let Some(tenure) = self.tenure() {
-                    let shown = Shown::NotDowngraded(tenure, failure);
+                    let shown = ShownContender::NotDowngraded(tenure, failure);
                     self.shown.set(shown, &mut unlocked.wakers);
                 }
             }
@@ -158,8 +158,9 @@ impl<C: Contending> Face for LockFace<C> {
             return;
         }
         if let Some(end) = contender.end() {
-            let refusal = contender.refusal().map(|refusal| Shown::Refused(Box::new(refusal)));
-            self.end(refusal.unwrap_or(Shown::Ended(end)), unlocked);
+            let refusal =
+                contender.refusal().map(|refusal| ShownContender::Refused(Box::new(refusal)));
+            self.end(refusal.unwrap_or(ShownContender::Ended(end)), unlocked);
         }
     }
 
@@ -171,7 +172,7 @@ impl<C: Contending> Face for LockFace<C> {
             return;
         }
         self.end_tenure(contender, LockLost::ClientClosed(end), unlocked);
-        self.end(Shown::ClientEnded(end), unlocked);
+        self.end(ShownContender::ClientEnded(end), unlocked);
     }
 }
 

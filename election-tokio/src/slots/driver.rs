@@ -14,7 +14,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::sleep_until;
 use tracing::warn;
 
-use super::guard::Told;
+use super::guard::SlotOrder;
 use super::planning::{Planning, SLOTS};
 use super::{SlotEvent, SlotGuard, Slots, SlotsError};
 use crate::Error;
@@ -44,7 +44,7 @@ pub(super) struct Driver {
 /// A guard that the user has.
 struct Handed {
     releaser: Releaser,
-    told: watch::Sender<Told>,
+    told: watch::Sender<SlotOrder>,
 }
 
 /// A member's part in the planning, if it has one still.
@@ -185,7 +185,7 @@ impl Driver {
             return Ok(());
         }
         self.waits.remove(&slot);
-        let told = watch::Sender::new(Told::Keep);
+        let told = watch::Sender::new(SlotOrder::Keep);
         let (releaser, ends) = (lock.releaser(), self.ends.clone());
         let guard = SlotGuard::new(slot.clone(), lock, told.subscribe(), ends);
         self.held.insert(slot, Handed { releaser, told });
@@ -205,7 +205,7 @@ impl Driver {
                 SlotTask::GiveUp(slot, by) => {
                     let by = self.slots.client.shared().clock.to_tokio(by);
                     if let Some(handed) = self.held.get(&slot) {
-                        handed.told.send_replace(Told::GiveUp(by));
+                        handed.told.send_replace(SlotOrder::GiveUp(by));
                     }
                     self.tell(Ok(SlotEvent::GiveUp { slot, by }));
                 }

@@ -16,7 +16,7 @@ use crate::telemetry::work_metrics::SlotMeter;
 
 /// The state of a slot in the eyes of its member, while the user has its guard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Told {
+pub(super) enum SlotOrder {
     Keep,
     /// The slot is another member's; its lock is released at this moment.
     GiveUp(Instant),
@@ -24,7 +24,7 @@ pub(super) enum Told {
     Overdue(Instant),
 }
 
-impl Told {
+impl SlotOrder {
     const fn give_up_by(self) -> Option<Instant> {
         match self {
             Self::Keep => None,
@@ -50,7 +50,7 @@ impl Told {
 pub struct SlotGuard {
     slot: SlotName,
     lock: LockGuard,
-    told: watch::Receiver<Told>,
+    told: watch::Receiver<SlotOrder>,
     /// Behind the lock, so that it is dropped after it.
     dropped: Dropped,
 }
@@ -68,7 +68,7 @@ impl fmt::Debug for SlotGuard {
 struct Dropped {
     slot: SlotName,
     tenure: Arc<Tenure<LockLost>>,
-    told: watch::Receiver<Told>,
+    told: watch::Receiver<SlotOrder>,
     meter: SlotMeter,
     ends: mpsc::UnboundedSender<(SlotName, GuardEnd)>,
 }
@@ -81,9 +81,9 @@ impl Drop for Dropped {
             Some(_) => GuardEnd::Lost,
         };
         let given_up = match *self.told.borrow() {
-            Told::Keep => "unasked",
-            Told::GiveUp(_) => "asked",
-            Told::Overdue(_) => "overdue",
+            SlotOrder::Keep => "unasked",
+            SlotOrder::GiveUp(_) => "asked",
+            SlotOrder::Overdue(_) => "overdue",
         };
         self.meter.ended(lost, given_up);
         // The member may be gone.
@@ -95,7 +95,7 @@ impl SlotGuard {
     pub(super) fn new(
         slot: SlotName,
         lock: LockGuard,
-        told: watch::Receiver<Told>,
+        told: watch::Receiver<SlotOrder>,
         ends: mpsc::UnboundedSender<(SlotName, GuardEnd)>,
     ) -> Self {
         let (tenure, meter) = (lock.tenure(), SlotMeter::gained());

@@ -39,12 +39,12 @@ pub(crate) struct Outage {
     /// the other.
     shortest: Duration,
     /// In a box, because most clients have none.
-    told: Option<Box<Told>>,
+    told: Option<Box<OutageReports>>,
 }
 
 /// The reports about an outage.
 #[derive(Debug)]
-struct Told {
+struct OutageReports {
     /// The moment of the last report.
     at: Instant,
     kinds: Vec<FailureKind>,
@@ -68,7 +68,8 @@ impl Outage {
         if lasted < self.shortest {
             return;
         }
-        let told = self.told.get_or_insert_with(|| Box::new(Told { at: now, kinds: Vec::new() }));
+        let told =
+            self.told.get_or_insert_with(|| Box::new(OutageReports { at: now, kinds: Vec::new() }));
         let is_due = now.saturating_since(told.at) >= PACE;
         let is_other = !told.kinds.contains(&kind) && told.kinds.len() < MOST_REASONS;
         if is_other {

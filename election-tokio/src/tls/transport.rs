@@ -14,11 +14,11 @@ use crate::transport::Transport;
 pub(super) struct TlsTransport {
     stream: TlsStream<Box<dyn Transport>>,
     circumstances: Circumstances,
-    stage: Stage,
+    stage: HandshakeStage,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Stage {
+enum HandshakeStage {
     /// The server may still refuse the client's certificate.
     Unanswered,
     Answered,
@@ -26,7 +26,7 @@ enum Stage {
 
 impl TlsTransport {
     pub(super) fn new(stream: TlsStream<Box<dyn Transport>>, circumstances: Circumstances) -> Self {
-        Self { stream, circumstances, stage: Stage::Unanswered }
+        Self { stream, circumstances, stage: HandshakeStage::Unanswered }
     }
 
     fn stream(&mut self) -> Pin<&mut TlsStream<Box<dyn Transport>>> {
@@ -35,8 +35,8 @@ impl TlsTransport {
 
     fn explain(&self, error: io::Error) -> io::Error {
         match self.stage {
-            Stage::Unanswered => self.circumstances.explain_before_answer(error),
-            Stage::Answered => self.circumstances.explain_later(error),
+            HandshakeStage::Unanswered => self.circumstances.explain_before_answer(error),
+            HandshakeStage::Answered => self.circumstances.explain_later(error),
         }
     }
 
@@ -63,16 +63,20 @@ impl AsyncRead for TlsTransport {
         let received = buffer.filled().len() > before;
         Poll::Ready(match (read, self.stage) {
             (Ok(()), _) if received => {
-                self.stage = Stage::Answered;
+                self.stage = HandshakeStage::Answered;
                 Ok(())
             }
-            (Ok(()), Stage::Unanswered) => {
+            (Ok(()), HandshakeStage::Unanswered) => {
                 Err(self.explain(io::Error::from(io::ErrorKind::UnexpectedEof)))
             }
-            (Ok(()), Stage::Answered) => Ok(()),
+            (Ok(()), HandshakeStage::Answered) => Ok(()),
             // This is an end without the farewell of TLS, as from a server that was killed. Frames
             // have lengths, so a truncated one cannot pass for a whole one.
-            (Err(error), Stage::Answered) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(()),
+            (Err(error), HandshakeStage::Answered)
+                if error.kind() == io::ErrorKind::UnexpectedEof =>
+            {
+                Ok(())
+            }
             (Err(error), _) => Err(self.explain(error)),
         })
     }

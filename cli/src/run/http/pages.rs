@@ -14,7 +14,7 @@ use hyper::{Method, Response, StatusCode};
 use metrics_exporter_prometheus::PrometheusHandle;
 use serde::Serialize;
 
-use crate::run::board::{Board, Shown};
+use crate::run::board::{Board, BoardState};
 use crate::run::part::Part;
 
 const TEXT: &str = "text/plain; charset=utf-8";
@@ -108,7 +108,7 @@ impl Pages {
     }
 
     fn leader(&self) -> Page {
-        let Shown { part, seen } = self.board.latest();
+        let BoardState { part, seen } = self.board.latest();
         let (election, connected) = (&*self.board.election, self.is_connected());
         match seen {
             // A leader knows better than its observer whether it led before the other came.

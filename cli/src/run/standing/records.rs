@@ -4,7 +4,7 @@ use election_tokio::election::{Blocker, CandidateName, Leadership};
 use election_tokio::lease::LeaseOutlook;
 use tokio::time::Instant;
 
-use super::{LeadEvent, Nominee, Place, by};
+use super::{LeadEvent, Nominee, NomineeState, by};
 use crate::console;
 use crate::event::ms_until;
 use crate::run::event::ElectionEvent;
@@ -48,7 +48,7 @@ impl Nominee {
     }
 
     pub(super) fn follows(&mut self, candidate: Option<CandidateName>, predecessor: CandidateName) {
-        if let Place::Following { candidate: recorded, predecessor: recorded_predecessor } =
+        if let NomineeState::Following { candidate: recorded, predecessor: recorded_predecessor } =
             &self.place
             && *recorded == candidate
             && *recorded_predecessor == predecessor
@@ -59,11 +59,11 @@ impl Nominee {
             candidate: candidate.as_ref().map_or_else(String::new, ToString::to_string),
             predecessor: predecessor.to_string(),
         });
-        self.place = Place::Following { candidate, predecessor };
+        self.place = NomineeState::Following { candidate, predecessor };
     }
 
     pub(super) fn is_blocked(&mut self, candidate: Option<CandidateName>, by: Blocker) {
-        if let Place::Blocked { candidate: recorded, by: recorded_by } = &self.place
+        if let NomineeState::Blocked { candidate: recorded, by: recorded_by } = &self.place
             && *recorded == candidate
             && *recorded_by == by
         {
@@ -73,11 +73,12 @@ impl Nominee {
             candidate: candidate.as_ref().map_or_else(String::new, ToString::to_string),
             blocker: by.to_string(),
         });
-        self.place = Place::Blocked { candidate, by };
+        self.place = NomineeState::Blocked { candidate, by };
     }
 
     pub(super) fn awaits_lease(&mut self, candidate: Option<CandidateName>, outlook: LeaseOutlook) {
-        if let Place::AwaitingLease { candidate: recorded, outlook: recorded_outlook } = &self.place
+        if let NomineeState::AwaitingLease { candidate: recorded, outlook: recorded_outlook } =
+            &self.place
             && *recorded == candidate
             && *recorded_outlook == outlook
         {
@@ -87,7 +88,7 @@ impl Nominee {
             candidate: candidate.as_ref().map_or_else(String::new, ToString::to_string),
             reason: in_words(outlook),
         });
-        self.place = Place::AwaitingLease { candidate, outlook };
+        self.place = NomineeState::AwaitingLease { candidate, outlook };
     }
 
     /// Records that the nominee waits. Its end is known once the mark of the previous leader was
@@ -97,7 +98,8 @@ impl Nominee {
         candidate: Option<CandidateName>,
         until: Option<Instant>,
     ) {
-        if let Place::AwaitingLockDelay { candidate: recorded, until: recorded_until } = &self.place
+        if let NomineeState::AwaitingLockDelay { candidate: recorded, until: recorded_until } =
+            &self.place
             && *recorded == candidate
             && *recorded_until == until
         {
@@ -109,6 +111,6 @@ impl Nominee {
                 remaining_ms: ms_until(until),
             });
         }
-        self.place = Place::AwaitingLockDelay { candidate, until };
+        self.place = NomineeState::AwaitingLockDelay { candidate, until };
     }
 }
