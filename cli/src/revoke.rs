@@ -71,7 +71,7 @@ async fn meant(client: &Client, lock: &Lock, args: &RevokeArgs) -> Result<Vec<Co
     match (&args.id, args.token) {
         (None, None) => contenders.retain(|contender| contender.turn == Turn::Holds),
         (Some(id), _) => {
-            contenders.retain(|contender| ShownCandidate::from(contender).is_called(id))
+            contenders.retain(|contender| ShownCandidate::from(contender).is_called(id));
         }
         (None, Some(token)) => contenders.retain(|contender| contender.token == token),
     }

@@ -294,7 +294,7 @@ impl<G: Guard> Held for Grip<G> {
                     drop(guard.lost().await);
                 }
                 GripState::Outside | GripState::Lost { .. } | GripState::Over { .. } => {
-                    pending().await
+                    pending::<()>().await;
                 }
             }
         };
