@@ -1,5 +1,7 @@
 //! The laws that must hold, whatever happens.
 
+mod apart;
+mod cached;
 mod grants;
 mod histories;
 mod locks;
@@ -18,6 +20,7 @@ use election_tokio::election::Leadership;
 use election_tokio::{NomineeId, Token};
 use zk_verdict::Mode;
 
+use self::cached::TreeBook;
 use self::grants::{Grants, Look};
 use self::histories::Chronicle;
 use self::locks::LockBook;
@@ -81,6 +84,7 @@ struct Book {
     recipes: RecipeBook,
     several: SeveralBook,
     slots: SlotBook,
+    trees: TreeBook,
     well: WellBook,
     tally: Tally,
     broken: Option<String>,
@@ -220,6 +224,7 @@ impl Book {
             recipes: RecipeBook::default(),
             several: SeveralBook::default(),
             slots: SlotBook::default(),
+            trees: TreeBook::default(),
             well: WellBook::default(),
             tally: Tally::default(),
             broken: None,

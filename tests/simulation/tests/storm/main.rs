@@ -7,6 +7,8 @@
 #![expect(clippy::indexing_slicing, reason = "a test fails by panicking")]
 
 mod ailing;
+mod cached;
+mod caching;
 mod calm;
 mod clerk;
 mod epochs;
@@ -40,6 +42,7 @@ use std::thread;
 use tokio::runtime::Builder;
 
 use crate::ailing::Ailing;
+use crate::caching::Caching;
 use crate::laws::Tally;
 use crate::sharing::Sharing;
 use crate::storm::Storm;
@@ -71,12 +74,13 @@ fn no_law_is_broken() {
     no_seed_breaks_a_law(0..30, pass_one, Tally::is_a_storm);
 }
 
-/// The same where an operator deletes the operated election, and leaders write in their epoch.
+/// The same where an operator deletes the operated election, leaders write in their epoch, and all keep a cached tree.
 #[test]
 fn no_law_is_broken_where_an_election_is_deleted() {
     let Passed { total, broken } = pass(&(10_000..10_008), pass_one);
     assert!(broken.is_empty(), "{}; {} seeds broke a law", broken[0], broken.len());
     assert!(total.deletions > 4 && total.writes_in_epochs > 400, "{total:?}");
+    assert!(total.trees_are_kept_in_a_storm(8), "{total:?}");
 }
 
 /// The same where all processes share slots, and do nothing else.
@@ -91,10 +95,17 @@ fn no_law_of_checked_leaders_is_broken() {
     no_seed_breaks_a_law(0..8, check_one, Tally::members_fall_ill_in_a_storm);
 }
 
+/// The same where all processes keep a cached tree, and write to it, and do nothing else.
+#[test]
+fn no_law_of_cached_trees_is_broken() {
+    no_seed_breaks_a_law(0..16, cache_one, Tally::trees_are_kept_in_a_storm);
+}
+
 /// Also the ids of nominees come from the seed: names of znodes, and the order of lists by that.
 #[test]
 fn a_storm_is_the_same_each_time() {
-    for (seed, play) in [(2, pass_one as Play), (10_004, pass_one), (3, share_one), (4, check_one)]
+    for (seed, play) in
+        [(2, pass_one as Play), (10_004, pass_one), (3, share_one), (4, check_one), (5, cache_one)]
     {
         let [first, second] = [play(seed), play(seed)].map(|run| format!("{run:?}"));
         assert_eq!(first, second, "seed {seed}");
@@ -158,6 +169,10 @@ fn share_one(seed: u64) -> Result<Tally, String> {
 
 fn check_one(seed: u64) -> Result<Tally, String> {
     played(seed, "no_law_of_checked_leaders", Ailing::pass(seed))
+}
+
+fn cache_one(seed: u64) -> Result<Tally, String> {
+    played(seed, "no_law_of_cached_trees", Caching::pass(seed))
 }
 
 fn played(

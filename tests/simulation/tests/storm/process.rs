@@ -49,6 +49,7 @@ pub(crate) struct Process {
     pub(crate) rng_of_ids: fastrand::Rng,
     pub(crate) rng_of_slots: fastrand::Rng,
     pub(crate) rng_of_health: fastrand::Rng,
+    pub(crate) rng_of_trees: fastrand::Rng,
     pub(crate) way: Way,
 }
 
@@ -139,6 +140,12 @@ impl Process {
         if self.cast == Cast::Checked {
             return self.begin_to_lead_while_well(alive, born, tasks);
         }
+        if matches!(self.cast, Cast::Trees | Cast::AllAndTrees) {
+            self.begin_to_keep_a_tree(alive, tasks);
+        }
+        if self.cast == Cast::Trees {
+            return;
+        }
         let (member, rng) = (alive.clone(), self.rng_of_slots.fork());
         let terms = self.setting.slots[self.number].clone();
         tasks.spawn(async move {
@@ -185,6 +192,11 @@ impl Process {
         });
         let rngs = [self.rng_of_recipes.fork(), self.rng_of_recipes.fork()];
         tasks.spawn(alive.clone().use_all_recipes(queues.clone(), rngs, born));
+    }
+
+    fn begin_to_keep_a_tree(&mut self, alive: &Life, tasks: &mut JoinSet<()>) {
+        tasks.spawn(alive.clone().keep_trees(self.rng_of_trees.fork()));
+        tasks.spawn(alive.clone().write_to_the_tree(self.rng_of_trees.fork()));
     }
 
     fn begin_to_lead_while_well(&mut self, alive: &Life, born: Born, tasks: &mut JoinSet<()>) {

@@ -26,17 +26,20 @@ const STEP: Duration = Duration::from_millis(3);
 /// The use that processes make of their clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cast {
-    /// Everything that there is.
+    /// Everything but a cached tree.
     All,
+    /// Everything that there is.
+    AllAndTrees,
     /// Slots, and nothing else.
     Slots,
     /// One election, led while its leader is well, and nothing else.
     Checked,
+    /// A cached tree, and writes to it.
+    Trees,
 }
 
 pub(crate) struct Scene {
-    pub(crate) seed: u64,
-    cast: Cast,
+    pub(crate) cast: Cast,
     pub(crate) rng: fastrand::Rng,
     rng_of_locks: fastrand::Rng,
     rng_of_recipes: fastrand::Rng,
@@ -45,6 +48,7 @@ pub(crate) struct Scene {
     rng_of_ids: fastrand::Rng,
     pub(crate) rng_of_slots: fastrand::Rng,
     pub(crate) rng_of_health: fastrand::Rng,
+    rng_of_trees: fastrand::Rng,
     pub(crate) servers: Servers,
     pub(crate) ways: Vec<Way>,
     pub(crate) orders: Vec<mpsc::Sender<Order>>,
@@ -61,14 +65,16 @@ impl Scene {
         let mut rng = fastrand::Rng::with_seed(seed);
         let mut rng_of_slots = fastrand::Rng::with_seed(seed ^ 0x5107_5107);
         let mut rng_of_health = fastrand::Rng::with_seed(seed ^ 0x4ea1_7411);
-        let mut setting = Setting::draw(&mut rng, &mut rng_of_slots, &mut rng_of_health);
-        if cast != Cast::All {
+        let mut rng_of_groups = fastrand::Rng::with_seed(seed ^ 0x0a9a_4700);
+        let of_slots = (&mut rng_of_slots, &mut rng_of_groups);
+        let mut setting = Setting::draw(&mut rng, of_slots, &mut rng_of_health);
+        if !matches!(cast, Cast::All | Cast::AllAndTrees) {
             setting.elections = 0;
         }
         let laws = Laws::new();
+        laws.slots_are_to_be_apart(&setting.slots[0].apart);
         let servers = Servers::start(&laws, &setting, rng.fork());
         Self {
-            seed,
             cast,
             rng,
             rng_of_locks: fastrand::Rng::with_seed(!seed),
@@ -77,6 +83,7 @@ impl Scene {
             rng_of_ids: fastrand::Rng::with_seed(seed ^ 0x1d5e_ed1d),
             rng_of_slots,
             rng_of_health,
+            rng_of_trees: fastrand::Rng::with_seed(seed ^ 0x07ee_cac4),
             servers,
             ways: Vec::new(),
             orders: Vec::new(),
@@ -114,6 +121,7 @@ impl Scene {
             rng_of_ids: self.rng_of_ids.fork(),
             rng_of_slots: self.rng_of_slots.fork(),
             rng_of_health: self.rng_of_health.fork(),
+            rng_of_trees: self.rng_of_trees.fork(),
             way: way.clone(),
         };
         self.processes.spawn(process.run(orders));

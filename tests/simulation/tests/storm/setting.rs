@@ -44,7 +44,7 @@ impl Setting {
     /// Draws one; those of slots and of health from numbers of their own.
     pub(crate) fn draw(
         rng: &mut fastrand::Rng,
-        rng_of_slots: &mut fastrand::Rng,
+        (rng_of_slots, rng_of_groups): (&mut fastrand::Rng, &mut fastrand::Rng),
         rng_of_health: &mut fastrand::Rng,
     ) -> Self {
         let servers = if rng.u8(..4) == 0 { 1 } else { 3 };
@@ -70,7 +70,7 @@ impl Setting {
             sync_limit: rng.u32(3..=10),
             expiry_pace,
             touch_loss,
-            slots: Terms::draw(rng_of_slots),
+            slots: Terms::draw(rng_of_slots, rng_of_groups),
             checked: well::Terms::draw(rng_of_health),
         }
     }

@@ -81,7 +81,7 @@ impl Sharing {
         self.a_plan_is_mended(&keeper, &tokens).await;
         self.a_member_is_drained(&keeper).await;
         self.a_rolling_restart_moves_nothing().await;
-        self.a_member_that_is_cut_off_is_replaced().await;
+        self.a_planner_that_is_cut_off_is_replaced(&keeper).await;
     }
 
     /// Spoils the plan: it is written again as it was, and no slot is given up.
@@ -131,15 +131,29 @@ impl Sharing {
         }
     }
 
-    /// Cuts a member off until the others have its slots, and lets it come back.
-    async fn a_member_that_is_cut_off_is_replaced(&self) {
-        let victim = usize::try_from(self.scene.seed).unwrap_or_default() % PROCESSES;
+    /// Cuts the planner off, and deletes the plan, until the others have its slots; and lets it come back. The next
+    /// planner knows the plan that its member has seen, so the others keep theirs.
+    async fn a_planner_that_is_cut_off_is_replaced(&self, keeper: &Keeper) {
+        let Some(victim) = self.scene.planner() else {
+            return self.scene.laws.broken("in the calm no member plans".to_owned());
+        };
         self.scene.laws.tell(|| format!("{victim} is cut off"));
+        let mut before = self.scene.laws.tokens_of_slots();
+        before.retain(|_, (process, _)| *process != victim);
         let way = &self.scene.ways[victim];
         way.change(|weather| weather.port = Port::Closed);
         way.cut();
+        keeper.delete_plan().await;
         sleep(SETTLED).await;
         self.scene.slots_are_held_without(victim);
+        let terms = &self.scene.setting.slots;
+        // To take slots apart some move that could stay, and so they may for another list.
+        let are_alike = terms.iter().all(|own| own.apart.is_empty() && own.list == terms[0].list);
+        let later = self.scene.laws.tokens_of_slots();
+        if are_alike && before.iter().any(|(slot, held)| later.get(slot) != Some(held)) {
+            let law = format!("with {victim} slots of others move: {before:?}, then {later:?}");
+            self.scene.laws.broken(law);
+        }
         way.change(Weather::clear_up);
         sleep(SETTLED).await;
         self.scene.slots_are_shared_out(&BTreeSet::new());
@@ -154,6 +168,18 @@ impl Scene {
         };
         let weights = (0..PROCESSES).map(|process| (member(process), weight_of(process)));
         self.slots_are_held_by(&weights.collect());
+    }
+
+    /// Returns the process whose member plans: the eldest candidate.
+    fn planner(&self) -> Option<usize> {
+        let path = format!("{SLOTS}/members");
+        self.servers.show(|data| {
+            let paths = data.znode(&path)?.children().map(|name| format!("{path}/{name}"));
+            let eldest =
+                paths.filter_map(|path| data.znode(&path)).min_by_key(|it| it.stat().czxid)?;
+            let name = String::from_utf8_lossy(eldest.data().unwrap_or_default()).into_owned();
+            (0..PROCESSES).find(|process| name.starts_with(&member(*process)))
+        })?
     }
 
     fn slots_are_held_without(&self, victim: usize) {
@@ -180,6 +206,7 @@ impl Scene {
         if !lists.any(|count| usize::try_from(count).ok() == Some(plan.owners().len())) {
             self.laws.broken(format!("in the calm the plan is of no member's list: {plan}"));
         }
+        self.laws.slots_are_apart(&plan);
         let holders = self.laws.tokens_of_slots();
         let holders: BTreeMap<_, _> = holders
             .iter()

@@ -21,6 +21,10 @@ use crate::scene::{CALM, Cast, PROCESSES, Scene};
 use crate::setting::LONGEST;
 use crate::several;
 
+/// From this seed on processes keep a cached tree, too: one connection more to share gives each seed another run, and
+/// tests and mutations name seeds before it.
+const FIRST_WITH_TREES: u64 = 10_000;
+
 pub(crate) struct Storm {
     pub(crate) scene: Scene,
     clerk: JoinHandle<()>,
@@ -43,7 +47,8 @@ impl Storm {
     }
 
     async fn begin(seed: u64) -> Self {
-        let mut scene = Scene::begin(seed, Cast::All);
+        let cast = if seed < FIRST_WITH_TREES { Cast::All } else { Cast::AllAndTrees };
+        let mut scene = Scene::begin(seed, cast);
         scene.laws.operated_is_to_end_by(EndsBy::of(seed));
         let way = scene.spared_way();
         let clerk = Clerk::begin(&way, scene.setting.elections, scene.rng.fork()).await;
@@ -60,6 +65,7 @@ impl Storm {
         self.scene.laws.tell(|| "it clears up".to_owned());
         self.scene.laws.wish(Wish::LeadOn);
         self.scene.laws.slots_are_to_rest();
+        self.scene.laws.trees_are_to_rest();
         self.closing_time.notify_one();
         self.operators_end.notify_one();
         self.scene.mend().await;
@@ -89,6 +95,7 @@ impl Storm {
             self.scene.laws.broken(format!("in the calm {process} does not get a permit"));
         }
         self.scene.slots_rest(&tokens);
+        self.scene.caches_show_the_tree();
         self.scene.laws.the_job_has_run();
         let later = self.scene.laws.times_several();
         let mut idle = (0..PROCESSES).filter(|process| later.get(process) == several.get(process));

@@ -12,7 +12,7 @@ use zk_jute::records::Stat;
 
 use super::grants::{Grants, Look};
 use super::{Book, Laws};
-use crate::slots::SLOTS;
+use crate::slots::{Groups, SLOTS};
 
 /// Whether works on slots write, end by themselves, and members leave.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -37,6 +37,7 @@ pub(super) struct SlotBook {
     deposed: BTreeSet<i64>,
     /// The plans that an operator may have written.
     of_operators: Vec<String>,
+    pub(super) apart: Groups,
 }
 
 /// How long after the deadline of its work a slot's guard may be valid still: one turn of its member.
@@ -46,6 +47,11 @@ impl Laws {
     /// From now on no member leaves of its own accord, and works write nothing.
     pub(crate) fn slots_are_to_rest(&self) {
         self.book().slots.season = Season::Calm;
+    }
+
+    /// The slots of each of these groups are to be with different members.
+    pub(crate) fn slots_are_to_be_apart(&self, groups: &Groups) {
+        self.book().slots.apart.clone_from(groups);
     }
 
     pub(crate) fn season_of_slots(&self) -> Season {
@@ -151,6 +157,11 @@ impl Book {
         if let Some(law) = parts.unevenness(plan) {
             self.broken(format!("{law} in {plan}"));
         }
+        let has_groups = !self.slots.apart.is_empty();
+        if has_groups {
+            self.tally.plans_apart += 1;
+            self.is_planned_apart(plan);
+        }
         let Some(last) = last else {
             self.tally.plans_excused += 1;
             return;
@@ -166,7 +177,8 @@ impl Book {
                 - kept;
         self.tally.slots_moved += u64::try_from(moved).unwrap_or(u64::MAX);
         let most = parts.most_that_can_stay(last, plan);
-        if kept < most {
+        // To take slots apart some move that could stay.
+        if kept < most && !has_groups {
             self.broken(format!("{kept} slots stay of {most} that could, from {last} to {plan}"));
         }
     }

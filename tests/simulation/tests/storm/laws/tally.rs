@@ -53,6 +53,8 @@ pub(crate) struct Tally {
     pub(crate) slots_moved: u64,
     /// Plans that were not held against the one before: it was deleted or overwritten, or none saw it.
     pub(crate) plans_excused: u64,
+    /// Plans of slots some of which are to be apart.
+    pub(crate) plans_apart: u64,
     /// Works on slots that did not end in time.
     pub(crate) slots_overdue: u64,
     /// Leaders that are checked.
@@ -64,6 +66,13 @@ pub(crate) struct Tally {
     pub(crate) gave_way: u64,
     /// The most leaders, one after the other, that a calm began with.
     pub(crate) most_in_calm: u64,
+    /// Writes to the cached tree that were acknowledged.
+    pub(crate) tree_writes: u64,
+    /// Changes and moments that streams of caches told of.
+    pub(crate) tree_changes: u64,
+    /// Moments of caches that were held against the servers' tree, and those at which no server stopped.
+    pub(crate) moments: u64,
+    pub(crate) moments_unseen: u64,
     /// Of runs on an ensemble: times that another member led it.
     pub(crate) successions: u64,
     pub(crate) ensembles: u64,
@@ -106,12 +115,17 @@ impl AddAssign for Tally {
         self.plans += other.plans;
         self.slots_moved += other.slots_moved;
         self.plans_excused += other.plans_excused;
+        self.plans_apart += other.plans_apart;
         self.slots_overdue += other.slots_overdue;
         self.well_leaders += other.well_leaders;
         self.unwell += other.unwell;
         self.told_of_better += other.told_of_better;
         self.gave_way += other.gave_way;
         self.most_in_calm = self.most_in_calm.max(other.most_in_calm);
+        self.tree_writes += other.tree_writes;
+        self.tree_changes += other.tree_changes;
+        self.moments += other.moments;
+        self.moments_unseen += other.moments_unseen;
         self.successions += other.successions;
         self.ensembles += other.ensembles;
         self.judged += other.judged;
@@ -161,6 +175,7 @@ impl Tally {
     pub(crate) fn slots_are_shared_in_a_storm(self, seeds: u64) -> bool {
         self.slots_gained > 40 * seeds
             && self.plans > 8 * seeds
+            && self.plans_apart > seeds
             && self.slots_moved > 20 * seeds
             && self.slots_overdue > seeds
             && self.plans_excused < self.plans / 2
@@ -172,5 +187,13 @@ impl Tally {
             && self.unwell > 5 * seeds
             && self.told_of_better > 2 * seeds
             && self.gave_way > seeds
+    }
+
+    /// Whether enough has happened in runs of cached trees alone.
+    pub(crate) fn trees_are_kept_in_a_storm(self, seeds: u64) -> bool {
+        self.tree_writes > 100 * seeds
+            && self.tree_changes > 500 * seeds
+            && self.moments > 200 * seeds
+            && self.moments_unseen <= self.moments / 100
     }
 }

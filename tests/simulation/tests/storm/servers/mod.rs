@@ -278,6 +278,7 @@ impl Core {
         self.laws.slots_show(host.database());
         self.laws.job_shows(host.database());
         self.laws.well_shows(host.database());
+        self.laws.tree_stands(place, host.database());
         let of_locks = Lock::ALL.into_iter().map(Lock::ledger);
         for election in (0..self.elections.max(1)).chain(of_locks).chain(ledgers_of_slots()) {
             if let Some(ledger) = host.database().znode(&ledger(election)) {
