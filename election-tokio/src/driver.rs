@@ -6,6 +6,7 @@ mod inputs;
 mod link;
 mod lookup;
 mod outputs;
+mod pace;
 mod probe;
 mod requests;
 mod slack;
@@ -34,6 +35,7 @@ use inputs::Inputs;
 use link::{Arrived, Link};
 use lookup::ServerLookup;
 use outputs::Outputs;
+use pace::Pace;
 use probe::Probe;
 use requests::Sending;
 use slack::Slack;
@@ -56,6 +58,7 @@ pub(crate) struct Driver {
     unlocked: Unlocked,
     /// The order of the last turn.
     order: Order,
+    pace: Pace,
     slack: Slack,
 }
 
@@ -94,6 +97,7 @@ impl Driver {
             frames: Vec::new(),
             unlocked: Unlocked::default(),
             order: Order::SendFirst,
+            pace: Pace::new(),
             slack: Slack::default(),
         }
     }
@@ -152,6 +156,7 @@ impl Driver {
                     {
                         self.slack.was_taken(cx);
                     }
+                    self.pace.have_come(count(&self.frames));
                     metrics::received(&self.frames);
                 }
                 match end {
@@ -444,6 +449,10 @@ impl Future for Driver {
             Some(inputs) if inputs.are_of(cx.waker()) => inputs,
             _ => Inputs::of(cx.waker()),
         };
+        if self.pace.lets_callers_run(&inputs) {
+            self.inputs = Some(inputs);
+            return Poll::Pending;
+        }
         let poll = match self.send_requests(&inputs) {
             Progress::Ended => Poll::Ready(()),
             Progress::Some => self.poll_all(&inputs),

@@ -56,6 +56,11 @@ impl Inputs {
         &self.signal.driver
     }
 
+    /// Returns whether an input has woken the driver since the last call of [`take`](Self::take).
+    pub(super) fn have_come(&self) -> bool {
+        self.signal.has_come.load(Ordering::Acquire)
+    }
+
     /// Returns whether an input woke the driver since the last call.
     pub(super) fn take(&self) -> bool {
         self.signal.has_come.swap(false, Ordering::AcqRel)

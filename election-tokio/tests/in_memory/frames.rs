@@ -139,6 +139,34 @@ async fn batches_cost_one_read_and_one_write() {
     assert!(reads <= REQUESTS / 10, "{reads} reads for {REQUESTS} replies");
 }
 
+/// A worker thread of such a runtime runs the task that was woken last first: the driver, each time that a caller has
+/// submitted a request.
+#[test]
+fn requests_of_callers_that_were_woken_together_cost_one_write() {
+    const CALLERS: usize = 20;
+    const REQUESTS: usize = 50;
+    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    let runtime = runtime.worker_threads(1).enable_all().build().unwrap();
+    let all_on_the_worker = runtime.spawn(async {
+        let (_server, client, counts) = narrow_client(usize::MAX).await;
+        client.create("/znode", "data", CreateMode::Persistent).await.unwrap();
+        counts.writes.store(0, Ordering::Relaxed);
+        let mut callers = JoinSet::new();
+        for _ in 0..CALLERS {
+            let client = client.clone();
+            callers.spawn(async move {
+                for _ in 0..REQUESTS {
+                    client.get_data("/znode").await.unwrap();
+                }
+            });
+        }
+        callers.join_all().await;
+        counts.writes()
+    });
+    let writes = runtime.block_on(all_on_the_worker).unwrap();
+    assert!(writes <= CALLERS * REQUESTS / 4, "{writes} writes");
+}
+
 /// Data that is kept is not overwritten by what is read later.
 #[tokio::test(start_paused = true)]
 async fn data_stays_as_it_was_read() {

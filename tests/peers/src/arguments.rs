@@ -23,10 +23,11 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) const USAGE: &str = "\
-zk-peers [--rounds N] [--only get-data|take-over|many-take-over|bring-up|idle|killed|frozen]
+zk-peers [--rounds N] [--only get-data|threads|take-over|many-take-over|bring-up|idle|killed|frozen]
          [--svg FILE] [--quick]
 zk-peers serve              the responder alone; prints its port
-zk-peers worker CLIENT      one client alone, which takes orders on the standard input";
+zk-peers worker CLIENT [two-threads]
+                            one client alone, which takes orders on the standard input";
 
 impl Arguments {
     pub(crate) fn parse(mut words: impl Iterator<Item = String>) -> Outcome<Self> {

@@ -59,6 +59,11 @@ impl Contender {
         }
     }
 
+    /// Whether it runs on a runtime of tokio's.
+    pub(crate) const fn is_on_tokio(self) -> bool {
+        !matches!(self, Self::Raw | Self::RawList | Self::Kazoo | Self::Curator)
+    }
+
     pub(crate) const fn is_peer(self) -> bool {
         !matches!(self.column(), Self::Raw | Self::Ours)
     }

@@ -24,13 +24,15 @@ use contender::Programs;
 use measures::Bench;
 use outcome::{Outcome, failed};
 use server::Install;
+use worker::Threads;
 
 fn main() -> Outcome<()> {
     let words: Vec<String> = env::args().skip(1).collect();
     match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["serve"] => Ok(responder::run()?),
         ["embedded"] => server::run_embedded(),
-        ["worker", name] => worker::run(name),
+        ["worker", name] => worker::run(name, Threads::One),
+        ["worker", name, "two-threads"] => worker::run(name, Threads::Two),
         ["--help" | "-h"] => {
             println!("{USAGE}");
             Ok(())
@@ -84,7 +86,7 @@ fn measure(arguments: &Arguments, folder: &Path) -> Outcome<()> {
     let missed: Vec<_> = bench.rows.iter().filter_map(|row| Some((row, row.missed()?))).collect();
     for (row, (figure, bound)) in &missed {
         let (figure, bound) = (table::figure(*figure), table::figure(*bound));
-        println!("- ours has missed its bar: {}: {figure}, and not {bound} at most", row.what);
+        println!("- ours has missed its bar: {}: {figure}, and its bound is {bound}", row.what);
     }
     // Where it only has to run, it need not be fast.
     if arguments.extent == Extent::Whole && !missed.is_empty() {

@@ -31,6 +31,7 @@ pub(crate) enum Bar {
     /// So many times the floor.
     TimesRaw(f64),
     Value(f64),
+    AtLeast(f64),
 }
 
 impl Row {
@@ -43,7 +44,7 @@ impl Row {
         self
     }
 
-    pub(crate) fn at_most(mut self, bar: Bar) -> Self {
+    pub(crate) fn keeps_to(mut self, bar: Bar) -> Self {
         self.bar = Some(bar);
         self
     }
@@ -52,9 +53,13 @@ impl Row {
     pub(crate) fn missed(&self) -> Option<(f64, f64)> {
         let (figure, bound) = match self.bar? {
             Bar::TimesRaw(times) => (self.ratio(Contender::Ours, Contender::Raw)?, times),
-            Bar::Value(value) => (self.median(Contender::Ours)?, value),
+            Bar::Value(value) | Bar::AtLeast(value) => (self.median(Contender::Ours)?, value),
         };
-        (figure > bound).then_some((figure, bound))
+        let is_missed = match self.bar? {
+            Bar::TimesRaw(_) | Bar::Value(_) => figure > bound,
+            Bar::AtLeast(_) => figure < bound,
+        };
+        is_missed.then_some((figure, bound))
     }
 
     /// Adds the value of one more round.
@@ -206,11 +211,13 @@ mod tests {
 
     #[test]
     fn a_bar_is_missed_by_the_median() {
-        let missed = |bar| row().at_most(bar).missed();
+        let missed = |bar| row().keeps_to(bar).missed();
         assert_eq!(missed(Bar::TimesRaw(2.0)), None);
         assert_eq!(missed(Bar::TimesRaw(1.5)), Some((2.0, 1.5)));
         assert_eq!(missed(Bar::Value(4.0)), None);
         assert_eq!(missed(Bar::Value(3.0)), Some((4.0, 3.0)));
+        assert_eq!(missed(Bar::AtLeast(4.0)), None);
+        assert_eq!(missed(Bar::AtLeast(5.0)), Some((4.0, 5.0)));
         assert_eq!(row().missed(), None);
     }
 

@@ -51,7 +51,7 @@ fn measure(
     let mut contenders = bench.contenders();
     // A socket does not connect again, and tokio-zookeeper knows one server.
     contenders.retain(|one| !matches!(one, Contender::Raw | Contender::TokioZookeeper));
-    let mut gap = Row::new(format!("{what}: longest gap of a caller"), "ms").at_most(LONGEST_GAP);
+    let mut gap = Row::new(format!("{what}: longest gap of a caller"), "ms").keeps_to(LONGEST_GAP);
     let mut errors = Row::new("– the same: its errors", "number");
     for _ in 0..rounds {
         contenders.rotate_left(1);

@@ -5,6 +5,7 @@ mod failures;
 mod get_data;
 mod idle;
 mod take_over;
+mod threads;
 
 use core::time::Duration;
 use std::path::PathBuf;
@@ -44,8 +45,9 @@ impl Bench {
     /// Goes through all that is wanted.
     pub(crate) fn run(&mut self, arguments: &Arguments) {
         type Measure = fn(&mut Bench) -> Outcome<()>;
-        let measures: [(&str, Measure); 7] = [
+        let measures: [(&str, Measure); 8] = [
             ("get-data", get_data::measure),
+            ("threads", threads::measure),
             ("take-over", take_over::measure),
             ("many-take-over", take_over::of_many),
             ("bring-up", bring_up::measure),

@@ -46,7 +46,7 @@ pub(super) fn of_many(bench: &mut Bench) -> Outcome<()> {
         stand(&server, worker, &node, size, sessions).map(drop)
     });
     let what = format!("take-over, {size} candidates on one session, the heir a second old: p50");
-    let mut row = Row::new(what.clone(), "ms").at_most(Bar::TimesRaw(1.5));
+    let mut row = Row::new(what.clone(), "ms").keeps_to(Bar::TimesRaw(1.5));
     for round in 0..=bench.rounds {
         entrants.rotate_left(1);
         bench.each(&mut entrants, &what, |_, Entrant { contender, worker }| {

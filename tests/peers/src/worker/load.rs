@@ -1,6 +1,8 @@
 //! getData, many in flight and one at a time.
 
+use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
+use std::sync::Arc;
 use std::time::Instant;
 
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
@@ -11,6 +13,8 @@ use crate::outcome::{Outcome, failed};
 
 /// Requests in flight.
 pub(super) const WINDOW: usize = 256;
+/// Tasks that keep a client busy beside one that is measured.
+const BUSY: usize = 64;
 const PATH: &str = "/election";
 
 /// Makes requests by tasks, each one after another.
@@ -53,6 +57,42 @@ pub(super) async fn one_at_a_time<C: Contender>(client: &C, count: usize) -> Out
         times.push(start.elapsed());
     }
     Ok(vec![nanos(median(times))])
+}
+
+/// Makes requests one after another in a task of its own, while others make as many as they can: the
+/// median, and what 999 of 1,000 take at most.
+pub(super) async fn probe<C: Contender>(client: &C, count: usize) -> Outcome<Vec<u64>> {
+    let is_over = Arc::new(AtomicBool::new(false));
+    let busy: Vec<_> = (0..BUSY)
+        .map(|_| {
+            let (client, is_over) = (client.clone(), Arc::clone(&is_over));
+            tokio::spawn(async move {
+                while !is_over.load(Ordering::Relaxed) {
+                    get(&client).await?;
+                }
+                Outcome::Ok(())
+            })
+        })
+        .collect();
+    let prober = client.clone();
+    let times = tokio::spawn(async move {
+        let mut times = Vec::with_capacity(count);
+        for _ in 0..count {
+            let start = Instant::now();
+            get(&prober).await?;
+            times.push(start.elapsed());
+        }
+        Outcome::Ok(times)
+    });
+    let times = times.await;
+    is_over.store(true, Ordering::Relaxed);
+    for task in busy {
+        task.await??;
+    }
+    let mut times = times??;
+    times.sort_unstable();
+    let at = |per_mille: usize| times.get(times.len() * per_mille / 1000);
+    Ok([500, 999].into_iter().filter_map(at).copied().map(nanos).collect())
 }
 
 /// Returns the median; zero of none.

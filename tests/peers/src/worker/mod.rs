@@ -7,6 +7,7 @@
 //! tasks COUNT                   getData by 256 tasks: nanoseconds
 //! futures COUNT                 getData by 256 futures in one task: nanoseconds
 //! one COUNT                     getData one after another: the median in nanoseconds
+//! probe COUNT                   the same beside 64 busy tasks: nanoseconds, of the median, of 999 in 1,000
 //! stand NODE COUNT SESSIONS     candidates on `one` session, or each on its `own`
 //! turn                          the leader resigns: nanoseconds until the next one leads
 //! idle COUNT                    so many more sessions
@@ -31,12 +32,28 @@ use std::io::{self, Write as _};
 
 use contender::Contender;
 use queue::{Queue, Sessions};
+use tokio::runtime::Builder;
 
 use crate::outcome::{Outcome, failed};
 
+/// The threads of a worker's runtime.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Threads {
+    One,
+    /// As `#[tokio::main]` has, on a machine with two cores.
+    Two,
+}
+
 /// Serves orders with the client of this name.
-pub(crate) fn run(name: &str) -> Outcome<()> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+pub(crate) fn run(name: &str, threads: Threads) -> Outcome<()> {
+    let mut runtime = match threads {
+        Threads::One => Builder::new_current_thread(),
+        Threads::Two => Builder::new_multi_thread(),
+    };
+    if threads == Threads::Two {
+        runtime.worker_threads(2);
+    }
+    let runtime = runtime.enable_all().build()?;
     match name {
         "raw" => raw::serve(raw::Successor::ByEvent),
         "raw-list" => raw::serve(raw::Successor::ListsAgain),
@@ -108,6 +125,7 @@ impl<C: Contender> Worker<C> {
             ["tasks", count] => load::tasks(self.client()?, count.parse()?).await,
             ["futures", count] => load::futures(self.client()?, count.parse()?).await,
             ["one", count] => load::one_at_a_time(self.client()?, count.parse()?).await,
+            ["probe", count] => load::probe(self.client()?, count.parse()?).await,
             ["stand", node, count, "one"] => {
                 let client = self.client()?.clone();
                 let clients = vec![client; count.parse()?];
