@@ -402,24 +402,36 @@ fn an_observer_that_is_withdrawn_leaves_nothing() {
 }
 
 #[test]
-fn each_fault_befalls_an_observer() {
-    for (subject, what) in [(LATCH, "latch"), (NAMELESS, "nameless"), (MARK, "mark")] {
-        let count = if subject == MARK { 1 } else { 2 };
-        let b = Budget { refusals: 1, deletions: 1, losses: 1, ..NONE };
-        explore(&format!("{what}, 1 refusal"), world(subject, count, (1, 0), b));
-        let b = Budget { lost_watches: 1, deletions: 2, losses: 1, ..NONE };
-        explore(&format!("{what}, 1 watch lost"), world(subject, count, (1, 0), b));
-        let b = Budget { lies: 1, deletions: 1, losses: 1, ..NONE };
-        explore(&format!("{what}, 1 lie"), world(subject, count, (1, 0), b));
-        let b = Budget { swaps: 1, deletions: 1, losses: 1, writes: 1, ..NONE };
-        explore(&format!("{what}, 1 swap"), world(subject, count, (1, 0), b));
-        let b = Budget { stragglers: 2, deletions: 2, losses: 2, ..NONE };
-        explore(&format!("{what}, 2 stragglers"), world(subject, count, (1, 0), b));
-        let b = Budget { losses: 2, deletions: 2, writes: 1, ..NONE };
-        explore(&format!("{what}, 2 losses"), world(subject, count, (1, 0), b));
-        let b = Budget { bars: 1, dropped_watches: 1, deletions: 2, losses: 1, ..NONE };
-        explore(&format!("{what}, 1 bar, 1 watch dropped"), world(subject, count, (1, 0), b));
-    }
+fn each_fault_befalls_an_observer_of_latches() {
+    each_fault_befalls(LATCH, "latch");
+}
+
+#[test]
+fn each_fault_befalls_an_observer_of_candidates_without_ids() {
+    each_fault_befalls(NAMELESS, "nameless");
+}
+
+#[test]
+fn each_fault_befalls_an_observer_of_a_mark() {
+    each_fault_befalls(MARK, "mark");
+}
+
+fn each_fault_befalls(subject: Subject, what: &str) {
+    let count = if subject == MARK { 1 } else { 2 };
+    let b = Budget { refusals: 1, deletions: 1, losses: 1, ..NONE };
+    explore(&format!("{what}, 1 refusal"), world(subject, count, (1, 0), b));
+    let b = Budget { lost_watches: 1, deletions: 2, losses: 1, ..NONE };
+    explore(&format!("{what}, 1 watch lost"), world(subject, count, (1, 0), b));
+    let b = Budget { lies: 1, deletions: 1, losses: 1, ..NONE };
+    explore(&format!("{what}, 1 lie"), world(subject, count, (1, 0), b));
+    let b = Budget { swaps: 1, deletions: 1, losses: 1, writes: 1, ..NONE };
+    explore(&format!("{what}, 1 swap"), world(subject, count, (1, 0), b));
+    let b = Budget { stragglers: 2, deletions: 2, losses: 2, ..NONE };
+    explore(&format!("{what}, 2 stragglers"), world(subject, count, (1, 0), b));
+    let b = Budget { losses: 2, deletions: 2, writes: 1, ..NONE };
+    explore(&format!("{what}, 2 losses"), world(subject, count, (1, 0), b));
+    let b = Budget { bars: 1, dropped_watches: 1, deletions: 2, losses: 1, ..NONE };
+    explore(&format!("{what}, 1 bar, 1 watch dropped"), world(subject, count, (1, 0), b));
 }
 
 /// All candidates are deleted in one transaction. An observer that has seen half of it is connected to an older server
