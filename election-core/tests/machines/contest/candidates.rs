@@ -27,7 +27,7 @@ impl Kind {
     /// Of a format and an access.
     pub fn of(format: Format, access: Wanted) -> Self {
         let all = [Self::Latch, Self::Lock, Self::Write, Self::Read, Self::Plain, Self::Session];
-        let is_of = |kind: &Self| (kind.format(), kind.access()) == (format, access);
+        let is_of = |kind: &Self| kind.access() == access && kind.format() == format;
         all.into_iter().find(is_of).expect("a kind that is modelled")
     }
 
@@ -39,6 +39,12 @@ impl Kind {
             Self::Plain => Format::leader_election_support(),
             Self::Session => Format::zookeeper_write_lock(),
         }
+    }
+
+    /// Whether contenders of both kinds stand in one queue.
+    pub fn shares_format_of(self, other: Self) -> bool {
+        let of_readers = [Self::Write, Self::Read];
+        self == other || of_readers.contains(&self) && of_readers.contains(&other)
     }
 
     pub fn access(self) -> Wanted {

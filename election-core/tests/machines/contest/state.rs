@@ -1,7 +1,6 @@
 //! The laws of a state, and those of a state at rest.
 
 use election_core::election::{Cause, End, NominationError, Role};
-use election_core::format::Format;
 use election_core::{Hold, Phase, Recipe as _, SessionId, Token};
 
 use super::candidates::{Candidate, Kind};
@@ -234,25 +233,26 @@ impl World {
     /// Checks that a deletion wakes one follower at most; that of a writer, or of a contender of another format, wakes
     /// one writer, and the readers behind it, which are to wake together. Those of each format count for themselves.
     fn check_herd(&self) -> Result<(), String> {
+        let contenders: Vec<(&Contender, Kind)> =
+            self.clients.iter().map(|client| (client, client.kind())).collect();
         for (name, znode) in self.candidates() {
             let owner = znode.owner.unwrap_or(SessionId::new(0));
-            let follows = |client: &&Contender| {
-                let is_meant = client.kind() == Kind::Read && name.kind != Kind::Read;
+            let follows = |(client, kind): &&(&Contender, Kind)| {
+                let is_meant = *kind == Kind::Read && name.kind != Kind::Read;
                 watches(client, name) && !is_meant && !client.has_had(owner) && self.stands(client)
             };
-            let followers = |format: Format| {
-                let is_of = |client: &&Contender| client.kind().format() == format;
-                self.clients.iter().filter(follows).filter(is_of).count()
+            let followers = |(_, kind): &(_, Kind)| {
+                let is_of_format = |(_, other): &&(_, Kind)| other.shares_format_of(*kind);
+                contenders.iter().filter(follows).filter(is_of_format).count()
             };
-            let formats = self.clients.iter().map(|client| client.kind().format());
-            let followers = formats.map(followers).max().unwrap_or(0);
+            let followers = contenders.iter().map(followers).max().unwrap_or(0);
             if followers > 1 {
                 return Err(format!("herd: {followers} followers watch {name:?}"));
             }
-            let reads = |client: &Contender| {
-                client.kind() == Kind::Read && watches(client, name) && !client.has_had(owner)
+            let reads = |(client, kind): &(&Contender, Kind)| {
+                *kind == Kind::Read && watches(client, name) && !client.has_had(owner)
             };
-            if name.kind == Kind::Read && self.clients.iter().any(reads) {
+            if name.kind == Kind::Read && contenders.iter().any(reads) {
                 return Err(format!("a reader watches {name:?}"));
             }
         }
