@@ -27,6 +27,19 @@ const CACHE_FILLS: &str = "zk_cache_fills_total";
 const CACHE_FILL_DURATION: &str = "zk_cache_fill_duration_seconds";
 const CACHE_GAPS: &str = "zk_cache_gaps_total";
 
+// The counters below begin at 0, because a query for the increase misses a counter that is first seen at 1.
+const GIVEN_UP_REASONS: [&str; 3] = ["asked", "overdue", "unasked"];
+const LOST_REASONS: [&str; 5] =
+    ["session_expired", "lease_lapsed", "broken", "failed", "client_closed"];
+const RUN_OUTCOMES: [&str; 4] = ["succeeded", "failed", "interrupted", "unrecorded"];
+const GAP_KINDS: [&str; 2] = ["missed", "lost"];
+
+fn begin_at_zero(name: &'static str, label: &'static str, values: &[&'static str]) {
+    for value in values {
+        counter!(name, label => *value).increment(0);
+    }
+}
+
 pub(super) fn describe() {
     let counters = [
         (SLOTS_GAINED, "Slots that members of this process have gained"),
@@ -69,6 +82,8 @@ pub(crate) struct SlotMeter {
 
 impl SlotMeter {
     pub(crate) fn gained() -> Self {
+        begin_at_zero(SLOTS_GIVEN_UP, "reason", &GIVEN_UP_REASONS);
+        begin_at_zero(SLOTS_LOST, "reason", &LOST_REASONS);
         counter!(SLOTS_GAINED).increment(1);
         gauge!(SLOTS_HELD).increment(1);
         Self { gained: Instant::now() }
@@ -96,6 +111,7 @@ pub(crate) struct LocksMeter {
 
 impl LocksMeter {
     pub(crate) fn start() -> Self {
+        counter!(LOCKS_ANEW).increment(0);
         Self { asked: Some(Instant::now()) }
     }
 
@@ -145,7 +161,8 @@ pub(crate) struct OnceMeter {
 }
 
 impl OnceMeter {
-    pub(crate) const fn start() -> Self {
+    pub(crate) fn start() -> Self {
+        begin_at_zero(ONCE_RUNS, "outcome", &RUN_OUTCOMES);
         Self { outcome: "given_up" }
     }
 
@@ -194,6 +211,7 @@ pub(crate) struct CacheMeter {
 
 impl CacheMeter {
     pub(crate) fn start() -> Self {
+        begin_at_zero(CACHE_GAPS, "kind", &GAP_KINDS);
         Self { counts: CacheCounts::default(), filling: Some(Instant::now()) }
     }
 

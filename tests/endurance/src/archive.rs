@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use election_tokio::{Client, CreateMode, Error};
+use election_tokio::{Client, CreateMode, Error, Zxid};
 use zk_test_kit::election::{LASTING, connect};
 use zk_test_kit::failure::{TestFailure, TestResult};
 use zk_test_kit::wait::{SOON, eventually_async};
@@ -11,7 +11,8 @@ use zk_test_kit::zookeeper::{Ensemble, Member};
 use super::laws::seals::Seal;
 use super::laws::writes::Entry;
 use super::workload::{
-    ELECTION, FLAGS, ITEMS, LEDGER, LOCKS, PAIRS, SEALS, left, marks, page_path, right, seals,
+    ELECTION, FLAGS, ITEMS, LEDGER, LOCKS, PAIRS, SEALS, SLOTS, left, marks, page_path, right,
+    seals,
 };
 
 /// Candidates and flags of sessions that expired may take as long as that.
@@ -25,7 +26,7 @@ pub struct Archive {
     /// The entries that leaders wrote, in order.
     pub seals: Vec<Seal>,
     /// The entries of holders that held a lock alone, by lock.
-    pub seals_of_locks: [Vec<Seal>; 2],
+    pub seals_of_locks: [Vec<Seal>; LOCKS.len()],
 }
 
 /// Two znodes that were to be written together were not.
@@ -85,28 +86,55 @@ impl Archive {
                 archive.found.push((text(client, &item).await?.1.parse()?, item));
             }
         }
-        archive.seals = archive.read_seals(client, SEALS).await?;
+        let entries = read_seals(client, SEALS).await?;
+        archive.seals = archive.take_in(entries);
+        // A member writes to several folders in turn, each other client to one.
+        let mut of_slots = Vec::new();
         for (at, lock) in LOCKS.into_iter().enumerate() {
-            let seals_of_lock = archive.read_seals(client, seals(lock)).await?;
-            if let Some(kept) = archive.seals_of_locks.get_mut(at) {
-                *kept = seals_of_lock;
+            let entries = read_seals(client, seals(lock)).await?;
+            let kept = if lock.starts_with(SLOTS) {
+                let kept = entries.iter().map(|entry| entry.seal).collect();
+                of_slots.extend(entries);
+                kept
+            } else {
+                archive.take_in(entries)
+            };
+            if let Some(place) = archive.seals_of_locks.get_mut(at) {
+                *place = kept;
             }
         }
+        of_slots.sort_by_key(|entry| entry.created);
+        archive.take_in(of_slots);
         for pair in PAIRS {
             check_pair(client, pair).await?;
         }
         Ok(archive)
     }
 
-    async fn read_seals(&mut self, client: &Client, at: &str) -> Result<Vec<Seal>, TestFailure> {
-        let mut seals = Vec::new();
-        for path in children(client, at).await? {
-            let seal: Seal = text(client, &path).await?.1.parse()?;
-            self.found.push((seal.entry, path));
-            seals.push(seal);
-        }
-        Ok(seals)
+    /// Takes entries in, in their order.
+    fn take_in(&mut self, entries: Vec<Sealed>) -> Vec<Seal> {
+        let seals = entries.iter().map(|entry| entry.seal).collect();
+        self.found.extend(entries.into_iter().map(|entry| (entry.seal.entry, entry.path)));
+        seals
     }
+}
+
+/// An entry that a leader or a holder wrote.
+struct Sealed {
+    /// By which transaction.
+    created: Zxid,
+    seal: Seal,
+    path: String,
+}
+
+async fn read_seals(client: &Client, at: &str) -> Result<Vec<Sealed>, TestFailure> {
+    let mut entries = Vec::new();
+    for path in children(client, at).await? {
+        let (data, stat) = client.get_data(&path).await?;
+        let seal = core::str::from_utf8(&data)?.parse()?;
+        entries.push(Sealed { created: stat.czxid, seal, path });
+    }
+    Ok(entries)
 }
 
 /// Written together: of one version, the same data, and a mark for each time.
@@ -128,7 +156,8 @@ async fn check_pair(client: &Client, pair: &str) -> TestResult {
 ///
 /// [`LeftBehind`], or an ephemeral znode outlives its session.
 pub async fn clear(client: &Client) -> TestResult {
-    for path in [FLAGS, ELECTION].into_iter().chain(LOCKS) {
+    let members = format!("{SLOTS}/members");
+    for path in [FLAGS, ELECTION, &members].into_iter().chain(LOCKS) {
         let what = format!("nothing is left in {path}");
         eventually_async(PATIENCE, &what, async || {
             client.sync(path).await.is_ok()
@@ -141,6 +170,7 @@ pub async fn clear(client: &Client) -> TestResult {
         .chain(PAIRS)
         .chain(LOCKS)
         .chain(LOCKS.map(seals))
+        .chain([SLOTS])
     {
         match client.delete_tree(path).await {
             Err(error) if !error.is_no_node() => return Err(error.into()),

@@ -10,7 +10,7 @@ use super::laws::holds::Want;
 use super::laws::views::{self, Note};
 use super::laws::vigils::Ending;
 use super::laws::writes::Outcome;
-use super::workload::{Connections, Patience};
+use super::workload::{Connections, Patience, SLOTS};
 
 /// The figures of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,6 +45,8 @@ pub struct Summary {
     pub views_lost: usize,
     /// Times that a lock was held alone, and by a reader.
     pub held: [usize; 2],
+    /// Times that a slot was held.
+    pub slots: usize,
     /// Leaders.
     pub leaders: usize,
     /// The run as a history.
@@ -86,8 +88,11 @@ impl Summary {
                 .iter()
                 .filter(|view| matches!(view.ending, views::Ending::Lost { .. }))
                 .count(),
-            held: [Want::Write, Want::Read]
-                .map(|want| record.holds.iter().filter(|hold| hold.want == want).count()),
+            held: [Want::Write, Want::Read].map(|want| {
+                let locks = record.holds.iter().filter(|it| !it.lock.starts_with(SLOTS));
+                locks.filter(|hold| hold.want == want).count()
+            }),
+            slots: record.holds.iter().filter(|hold| hold.lock.starts_with(SLOTS)).count(),
             leaders: 0,
             history: History::new(),
             judged: 0,
@@ -113,7 +118,7 @@ impl fmt::Display for Summary {
             formatter,
             "{} faults, no leader for {:.1} s at most; {} writes acknowledged, {} unknown ({} of them done), {} not done; {} \
              sightings; {} events ({} without a zxid), {} watches lost; {} changes told by watches that stay, \
-             {} gaps, {} of them lost; {} leaders; locks held {} times alone and {} times by readers; {} clients, {} reconnects, {} brief and {} lasting sessions expired; \
+             {} gaps, {} of them lost; {} leaders; locks held {} times alone and {} times by readers, slots {} times; {} clients, {} reconnects, {} brief and {} lasting sessions expired; \
              {} operations are linearizable",
             self.faults,
             self.longest_outage.as_secs_f64(),
@@ -131,6 +136,7 @@ impl fmt::Display for Summary {
             self.leaders,
             self.held[0],
             self.held[1],
+            self.slots,
             self.connections.len(),
             self.reconnects(),
             self.expiries(Patience::Brief),

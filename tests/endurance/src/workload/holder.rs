@@ -21,6 +21,9 @@ pub(super) const SHARED_LOCK: &str = "/shared-lock";
 pub(crate) const fn seals(lock: &str) -> &'static str {
     match lock.as_bytes() {
         b"/lock" => "/seals-lock",
+        b"/slots/slots/0" => "/seals-slot-0",
+        b"/slots/slots/1" => "/seals-slot-1",
+        b"/slots/slots/2" => "/seals-slot-2",
         _ => "/seals-shared-lock",
     }
 }
@@ -75,7 +78,7 @@ async fn acquire(
 }
 
 /// Writes under the guard, if the lock is held alone, and asks all the time whether it is held.
-async fn work(worker: &mut Worker, which: (&'static str, Want), guard: &LockGuard) {
+pub(super) async fn work(worker: &mut Worker, which: (&'static str, Want), guard: &LockGuard) {
     let mut hold = None;
     for _ in 0..TERM {
         ask(worker, which, guard, &mut hold);

@@ -10,6 +10,7 @@ mod oneshot;
 mod pairs;
 mod persistent;
 mod reader;
+mod sharer;
 mod tracker;
 mod worker;
 
@@ -23,6 +24,7 @@ use tokio::task::JoinHandle;
 pub(super) use self::holder::seals;
 pub(super) use self::ledger::page_path;
 pub(super) use self::pairs::{left, marks, right};
+pub(super) use self::sharer::SLOTS;
 use self::tracker::Tracker;
 pub use self::tracker::{Connections, Patience};
 use zk_test_kit::election::soon;
@@ -48,8 +50,11 @@ pub const ELECTION: &str = "/election";
 /// Two znodes that are written together, and a mark for each time.
 pub const PAIRS: [&str; 2] = ["/pair-lasting", "/pair-brief"];
 
-/// The locks.
-pub const LOCKS: [&str; 2] = [holder::LOCK, holder::SHARED_LOCK];
+/// The locks, those of slots included.
+pub const LOCKS: [&str; 5] = {
+    let [first, second, third] = sharer::LOCKS;
+    [holder::LOCK, holder::SHARED_LOCK, first, second, third]
+};
 
 /// How long a crew may take to get on after a fault.
 const PATIENCE: Duration = Duration::from_secs(90);
@@ -107,12 +112,13 @@ impl Crew {
             crew.writers.push(tokio::spawn(nominee::stand(worker, leaders)));
         }
         crew.hire_holders().await?;
+        crew.hire_sharers().await?;
         Ok(crew)
     }
 
     /// Hires the workers that take locks.
     async fn hire_holders(&mut self) -> TestResult {
-        let [lock, shared] = LOCKS;
+        let (lock, shared) = (holder::LOCK, holder::SHARED_LOCK);
         for (lock, wants) in [(lock, &[Want::Write][..]), (shared, &[Want::Write, Want::Read])] {
             let pulse = self.pulse(lock, None);
             for (patience, want) in
@@ -121,6 +127,16 @@ impl Crew {
                 let worker = self.worker(patience, Arc::clone(&pulse)).await?;
                 self.writers.push(tokio::spawn(holder::hold(worker, lock, want)));
             }
+        }
+        Ok(())
+    }
+
+    /// Hires the members that share slots.
+    async fn hire_sharers(&mut self) -> TestResult {
+        let pulse = self.pulse(SLOTS, None);
+        for patience in [Patience::Lasting, Patience::Brief, Patience::Brief] {
+            let worker = self.worker(patience, Arc::clone(&pulse)).await?;
+            self.writers.push(tokio::spawn(sharer::share(worker)));
         }
         Ok(())
     }

@@ -70,6 +70,18 @@ pub(super) struct Worker {
     sightings: Vec<Sighting>,
 }
 
+/// The end of all writers.
+#[derive(Clone, Debug)]
+pub(super) struct Quiet(watch::Receiver<Phase>);
+
+impl Quiet {
+    /// Waits for it.
+    pub(super) async fn arrived(mut self) {
+        // A crew that is gone is quiet.
+        let _ = self.0.wait_for(|phase| *phase >= Phase::Quiet).await;
+    }
+}
+
 /// A write that was answered.
 pub(super) struct Written {
     /// Its place.
@@ -110,8 +122,12 @@ impl Worker {
 
     /// Waits until the writers are to end.
     pub(super) async fn until_quiet(&self) {
-        // A crew that is gone is quiet.
-        let _ = self.phase.clone().wait_for(|phase| *phase >= Phase::Quiet).await;
+        self.quiet().arrived().await;
+    }
+
+    /// Returns a wait until the writers are to end that needs no worker.
+    pub(super) fn quiet(&self) -> Quiet {
+        Quiet(self.phase.clone())
     }
 
     /// Waits until all workers are to end.

@@ -21,9 +21,9 @@ use crate::scene::{CALM, Cast, PROCESSES, Scene};
 use crate::setting::LONGEST;
 use crate::several;
 
-/// From this seed on processes keep a cached tree, too: one connection more to share gives each seed another run, and
-/// tests and mutations name seeds before it.
-const FIRST_WITH_TREES: u64 = 10_000;
+/// From this seed on processes keep a cached tree, too: more requests give each seed another run, and tests and mutations
+/// name seeds before it.
+const FIRST_WITH_TREES: u64 = 20_000;
 
 pub(crate) struct Storm {
     pub(crate) scene: Scene,

@@ -42,6 +42,11 @@ async fn slots_are_counted(server: ServerKind) -> TestResult {
     let (first, second) = (gained(&mut member).await?, gained(&mut other).await?);
     let mut figures = recording.figures();
     figures.assert(&[("zk_slot_gained_total{}", 2.0), ("zk_slot_held{}", 2.0)]);
+    assert!(figures.has("zk_slot_given_up_total{reason=overdue}"), "a first one would be missed");
+    assert!(
+        figures.has("zk_slot_lost_total{reason=session_expired}"),
+        "a first one would be missed"
+    );
     drop(first);
     let first = gained(&mut member).await?;
     let contender = format!("/others/slots/0/{}", second.znode());
@@ -90,6 +95,7 @@ async fn several_locks_are_counted(server: ServerKind) -> TestResult {
     }
     client.locks::<&str>([]).lock().await.expect_err("there is none");
     let mut figures = recording.figures();
+    assert!(figures.has("zk_several_locks_begun_anew_total{}"), "a first one would be missed");
     figures.assert(&[
         ("zk_several_locks_asked_total{outcome=held}", 1.0),
         ("zk_several_locks_asked_total{outcome=busy}", 1.0),
@@ -162,7 +168,9 @@ async fn jobs_that_run_once_are_counted(server: ServerKind) -> TestResult {
     arena.admin.create("/other.once", "no record", CreateMode::Persistent).await?;
     let other = arena.admin.once("/other", PERIOD);
     soon("it is refused", other.begin()).await?.expect_err("no record is there");
-    recording.figures().assert(&[
+    let figures = recording.figures();
+    assert!(figures.has("zk_once_runs_total{outcome=unrecorded}"), "a first one would be missed");
+    figures.assert(&[
         ("zk_once_asked_total{outcome=run}", 3.0),
         ("zk_once_asked_total{outcome=busy}", 1.0),
         ("zk_once_asked_total{outcome=not_due}", 1.0),
@@ -198,6 +206,7 @@ async fn caches_are_counted(server: ServerKind) -> TestResult {
         ("zk_cache_fill_duration_seconds{}", 1.0),
         ("zk_cache_gaps_total{kind=missed}", 0.0),
     ]);
+    assert!(figures.has("zk_cache_gaps_total{kind=lost}"), "a first one would be missed");
     admin.set_data("/tree/a", "1", Version::ANY).await?;
     admin.delete("/tree/b", Version::ANY).await?;
     eventually_async(SOON, "both changes are counted", async || {
