@@ -147,8 +147,8 @@ impl Driver {
             Arrived::Frames(end) => {
                 // The transport wakes the driver for more, unless it was not polled to the end.
                 self.note_part();
-                let progress =
-                    if count(&self.frames) < BATCH { Progress::None } else { Progress::Some };
+                let arrived = count(&self.frames);
+                let progress = if arrived < BATCH { Progress::None } else { Progress::Some };
                 if !self.frames.is_empty() {
                     self.slack.was_used();
                     if let Link::Up(framing) = &self.link
@@ -156,7 +156,7 @@ impl Driver {
                     {
                         self.slack.was_taken(cx);
                     }
-                    self.pace.have_come(count(&self.frames));
+                    self.pace.have_come(arrived);
                     metrics::received(&self.frames);
                 }
                 match end {
@@ -449,11 +449,12 @@ impl Future for Driver {
             Some(inputs) if inputs.are_of(cx.waker()) => inputs,
             _ => Inputs::of(cx.waker()),
         };
-        if self.pace.lets_callers_run(&inputs) {
-            self.inputs = Some(inputs);
-            return Poll::Pending;
-        }
-        let poll = match self.send_requests(&inputs) {
+        let progress = if self.pace.lets_callers_run(&inputs) {
+            Progress::None
+        } else {
+            self.send_requests(&inputs)
+        };
+        let poll = match progress {
             Progress::Ended => Poll::Ready(()),
             Progress::Some => self.poll_all(&inputs),
             Progress::None => Poll::Pending,

@@ -1,5 +1,5 @@
-//! Answers `getData` with 100 bytes and `getChildren2` with 100,000 names, without looking at the path: what remains is
-//! the client's own cost. Written by hand, and apart from the codec.
+//! Answers `getData` with 100 bytes, or 64 KiB of the path `/large`, and `getChildren2` with 100,000 names: what remains
+//! is the client's own cost. Written by hand, and apart from the codec.
 
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -17,6 +17,10 @@ pub(crate) const CHILDREN: usize = 100_000;
 
 /// The bytes of an answer to `getData`, with the length before it.
 pub(crate) const ANSWER: usize = 4 + 16 + 4 + 100 + 68;
+
+/// The same of 64 KiB.
+#[allow(dead_code, reason = "only one of the two programs asks for it")]
+pub(crate) const LARGE_ANSWER: usize = ANSWER - 100 + 65_536;
 
 /// One connection, as far as it has come.
 #[derive(Debug, Default)]
@@ -70,6 +74,8 @@ fn answer_request(frame: &[u8], output: &mut Vec<u8>) {
     let body = match opcode {
         PING | CLOSE_SESSION => &[],
         GET_CHILDREN => children(),
+        // Behind the path comes the byte of the watch.
+        _ if frame.get(12..).is_some_and(|path| path.starts_with(b"/large")) => large(),
         _ => data(),
     };
     let length = 16 + body.len();
@@ -84,6 +90,12 @@ fn answer_request(frame: &[u8], output: &mut Vec<u8>) {
 fn data() -> &'static [u8] {
     static DATA: OnceLock<Vec<u8>> = OnceLock::new();
     DATA.get_or_init(|| [&100_u32.to_be_bytes()[..], &[b'x'; 100], &[0; 68]].concat())
+}
+
+/// Returns 64 KiB of data and a `Stat`, made once.
+fn large() -> &'static [u8] {
+    static DATA: OnceLock<Vec<u8>> = OnceLock::new();
+    DATA.get_or_init(|| [&65_536_u32.to_be_bytes()[..], &vec![b'x'; 65_536], &[0; 68]].concat())
 }
 
 /// Returns a list, made once.

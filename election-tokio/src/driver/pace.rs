@@ -50,9 +50,15 @@ impl Pace {
 
     /// Returns whether the driver comes back later, because callers may be about to submit more. That is
     /// so once after frames have come in, and only if no input has woken the driver.
+    #[inline]
     pub(super) fn lets_callers_run(&mut self, inputs: &Inputs) -> bool {
-        let several = core::mem::replace(&mut self.callers, Callers::One);
-        if (self.turns, several) != (Turns::LastFirst, Callers::Several) || inputs.have_come() {
+        self.callers == Callers::Several && self.goes_behind(inputs)
+    }
+
+    #[cold]
+    fn goes_behind(&mut self, inputs: &Inputs) -> bool {
+        self.callers = Callers::One;
+        if self.turns == Turns::InOrder || inputs.have_come() {
             return false;
         }
         inputs.driver().wake_by_ref();

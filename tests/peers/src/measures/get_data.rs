@@ -12,7 +12,10 @@ use crate::arguments::Extent;
 use crate::contender::Contender;
 use crate::outcome::{Outcome, failed};
 use crate::process::{Process, Worker, ending_with_us, last_core, number, pinned};
-use crate::table::Row;
+use crate::table::{Bar, Row};
+
+/// The megabytes of an answer to a large request.
+const LARGE: f64 = 65_536.0 / 1e6;
 
 /// Counted by strace, a request each.
 const TRACED: u32 = 2000;
@@ -31,6 +34,8 @@ pub(super) fn measure(bench: &mut Bench) -> Outcome<()> {
     let mut tasks_cpu = Row::new("getData, 256 in flight by tasks: CPU", "µs");
     let mut tasks_rate = Row::new("– the same: requests", "thousand/s").higher_is_better();
     let mut futures_cpu = Row::new("getData, 256 in flight by `FuturesUnordered`: CPU", "µs");
+    let large = Row::new("getData of 64 KiB, 8 in flight: CPU of a MB", "µs");
+    let mut large = large.keeps_to(Bar::TimesRaw(1.6));
     let mut one_wall = Row::new("getData, one at a time: p50", "µs");
     let mut one_cpu = Row::new("– the same: CPU", "µs");
     // The first round warms up.
@@ -41,6 +46,11 @@ pub(super) fn measure(bench: &mut Bench) -> Outcome<()> {
             let futures = match contender {
                 Contender::Kazoo | Contender::Curator => None,
                 _ => Some(costs(worker, &format!("futures {count}"))?),
+            };
+            let few = count / 64;
+            let bulk = match contender {
+                Contender::Kazoo | Contender::Curator => None,
+                _ => Some(costs(worker, &format!("large {few}"))?.1),
             };
             let single = count.min(5000);
             let (one, single_cpu) = costs(worker, &format!("one {single}"))?;
@@ -53,12 +63,15 @@ pub(super) fn measure(bench: &mut Bench) -> Outcome<()> {
             if let Some((_, cpu)) = futures {
                 futures_cpu.push(contender, micros(cpu) / count);
             }
+            if let Some(cpu) = bulk {
+                large.push(contender, micros(cpu) / (f64::from(few) * LARGE));
+            }
             one_wall.push(contender, one / 1000.0);
             one_cpu.push(contender, micros(single_cpu) / single);
             Ok(())
         });
     }
-    bench.rows.extend([tasks_cpu, tasks_rate, futures_cpu, one_wall, one_cpu]);
+    bench.rows.extend([tasks_cpu, tasks_rate, futures_cpu, large, one_wall, one_cpu]);
     let mut calls = Row::new("– the same: system calls", "number");
     bench.each(&mut entrants, "system calls", |bench, Entrant { contender, worker }| {
         calls.push(*contender, system_calls(bench, worker)?);

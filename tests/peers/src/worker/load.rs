@@ -13,6 +13,8 @@ use crate::outcome::{Outcome, failed};
 
 /// Requests in flight.
 pub(super) const WINDOW: usize = 256;
+/// Large requests in flight.
+pub(super) const FEW: usize = 8;
 /// Tasks that keep a client busy beside one that is measured.
 const BUSY: usize = 64;
 const PATH: &str = "/election";
@@ -26,6 +28,29 @@ pub(super) async fn tasks<C: Contender>(client: &C, count: usize) -> Outcome<Vec
             tokio::spawn(async move {
                 for _ in 0..count / WINDOW {
                     get(&client).await?;
+                }
+                Outcome::Ok(())
+            })
+        })
+        .collect();
+    for task in tasks {
+        task.await??;
+    }
+    Ok(vec![nanos(start.elapsed())])
+}
+
+/// Reads 64 KiB by eight tasks, each one after another.
+pub(super) async fn large<C: Contender>(client: &C, count: usize) -> Outcome<Vec<u64>> {
+    let start = Instant::now();
+    let tasks: Vec<_> = (0..FEW)
+        .map(|_| {
+            let client = client.clone();
+            tokio::spawn(async move {
+                for _ in 0..count / FEW {
+                    match client.get_data("/large").await? {
+                        65_536 => {}
+                        length => return failed(format!("{length} bytes")),
+                    }
                 }
                 Outcome::Ok(())
             })

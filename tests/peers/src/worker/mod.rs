@@ -6,6 +6,7 @@
 //! reconnect                     the same again, on another session
 //! tasks COUNT                   getData by 256 tasks: nanoseconds
 //! futures COUNT                 getData by 256 futures in one task: nanoseconds
+//! large COUNT                   getData of 64 KiB by eight tasks: nanoseconds
 //! one COUNT                     getData one after another: the median in nanoseconds
 //! probe COUNT                   the same beside 64 busy tasks: nanoseconds, of the median, of 999 in 1,000
 //! stand NODE COUNT SESSIONS     candidates on `one` session, or each on its `own`
@@ -124,6 +125,7 @@ impl<C: Contender> Worker<C> {
             }
             ["tasks", count] => load::tasks(self.client()?, count.parse()?).await,
             ["futures", count] => load::futures(self.client()?, count.parse()?).await,
+            ["large", count] => load::large(self.client()?, count.parse()?).await,
             ["one", count] => load::one_at_a_time(self.client()?, count.parse()?).await,
             ["probe", count] => load::probe(self.client()?, count.parse()?).await,
             ["stand", node, count, "one"] => {

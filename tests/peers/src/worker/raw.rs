@@ -7,11 +7,11 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::Instant;
 
-use super::load::{WINDOW, median};
+use super::load::{FEW, WINDOW, median};
 use super::wire::{self, Connection};
 use super::{answer, nanos};
 use crate::outcome::{Outcome, failed};
-use crate::responder::ANSWER;
+use crate::responder::{ANSWER, LARGE_ANSWER};
 
 /// How the next one learns that it leads.
 #[derive(Clone, Copy)]
@@ -69,7 +69,10 @@ impl Worker {
                 self.place = Some(((*servers).to_owned(), timeout));
                 Ok(Vec::new())
             }
-            ["tasks" | "futures", count] => self.pipelined(count.parse()?),
+            ["tasks" | "futures", count] => {
+                self.pipelined("/election", WINDOW, ANSWER, count.parse()?)
+            }
+            ["large", count] => self.pipelined("/large", FEW, LARGE_ANSWER, count.parse()?),
             ["one", count] => self.one_at_a_time(count.parse()?),
             ["stand", node, count, sessions] => self.stand(node, count.parse()?, sessions),
             ["turn"] => self.turn(),
@@ -86,12 +89,18 @@ impl Worker {
     }
 
     /// Sends a window of requests in one write, and so on.
-    fn pipelined(&mut self, count: usize) -> Outcome<Vec<u64>> {
+    fn pipelined(
+        &mut self,
+        path: &str,
+        window: usize,
+        answer: usize,
+        count: usize,
+    ) -> Outcome<Vec<u64>> {
         let connection = self.deleting.as_mut().ok_or("not connected")?;
-        let requests = wire::get_data("/election").repeat(WINDOW);
-        let mut answers = vec![0; ANSWER * WINDOW];
+        let requests = wire::get_data(path).repeat(window);
+        let mut answers = vec![0; answer * window];
         let start = Instant::now();
-        for _ in 0..count / WINDOW {
+        for _ in 0..count / window {
             connection.exchange(&requests, &mut answers)?;
         }
         Ok(vec![nanos(start.elapsed())])
