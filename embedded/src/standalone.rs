@@ -111,7 +111,7 @@ impl Standalone {
     /// every session the whole timeout again that it was *created* with, whatever was granted to it
     /// later.
     pub fn restart(&mut self, now: Instant) {
-        self.replica.drop_connections();
+        self.replica.set_mode(self.replica.mode());
         let database = self.replica.database();
         self.leader = Leader::new(now, &self.config, database, database.last_zxid());
     }

@@ -108,6 +108,23 @@ fn a_closing_session_gets_no_answer() {
     assert_eq!(world.paths(), [""; 0]);
 }
 
+/// That it was closing was in the memory of the process: what is on disk is a session.
+#[test]
+fn a_session_that_was_closing_when_the_server_stopped_goes_on() {
+    let mut world = exact();
+    let to_closing = Duration::ZERO;
+    world.server.set_expiry_pace(ExpiryPace { to_closing, to_proposal: SECOND / 2 });
+    let client = world.client();
+    world.advance(SECOND * 11);
+    world.server.restart(world.now);
+    let mut again = world.open();
+    let granted = again.shake_hands(&mut world, &client.granted.again()).expect("an answer");
+    assert_eq!(granted.session, client.session());
+    let write = RequestHeader { xid: Xid::new(9), opcode: OpCode::CREATE };
+    again.send_frame(&mut world, &write, &create("/a"));
+    assert_eq!(world.paths(), ["/a"]);
+}
+
 /// As it is on Apache's: its own ephemeral znode goes before its connection does.
 #[test]
 fn an_expired_session_is_told_of_its_own_end_by_events_alone() {
