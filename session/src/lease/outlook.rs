@@ -76,11 +76,12 @@ impl RoundTrips {
     }
 
     /// Notes that a request of the caller was answered. A slow answer says nothing, since some
-    /// requests take a server long; one that is faster than the last heartbeat's answer shows that
-    /// answers can be fast. A busy caller leaves no time for pings.
+    /// requests take a server long; one that is faster than the last heartbeat's answer, or than the
+    /// handshake's before the first, shows that answers can be fast. A busy caller leaves no time for
+    /// pings.
     pub(super) fn note_answer(&mut self, round_trip: Duration) {
-        if let Some(heartbeat) = &mut self.heartbeat {
-            *heartbeat = round_trip.min(*heartbeat);
+        if round_trip < self.heartbeat.unwrap_or(self.handshake) {
+            self.heartbeat = Some(round_trip);
         }
     }
 

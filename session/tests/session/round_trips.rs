@@ -263,6 +263,18 @@ fn under_contact_requests_show_that_round_trips_got_shorter() {
     assert!(matches!(link.outlook(), LeaseOutlook::Secure { .. }), "{:?}", link.outlook());
 }
 
+/// So they do after a slow handshake, of which no ping has shown yet that it was slow only once.
+#[test]
+fn under_contact_requests_show_that_a_handshake_was_slow_only_once() {
+    let mut link = Link::connect(thirds(LeaseGrade::Contact, 10), TIMEOUT / 4);
+    assert_eq!(link.outlook(), LeaseOutlook::AwaitsProof);
+    link.round_trip = TIMEOUT / 40;
+    let read = GetDataRequest { path: "/a", watch: false };
+    link.lab.session.submit(link.lab.now, 1, &read).expect("accepted");
+    while link.step().is_none_or(|answered| answered.opcode != OpCode::GET_DATA) {}
+    assert!(matches!(link.outlook(), LeaseOutlook::Secure { .. }), "{:?}", link.outlook());
+}
+
 /// The session never calls a lease secure if the margin leaves no time for it, but for `Contact`,
 /// where the caller's requests may do what pings cannot.
 #[test]
