@@ -27,7 +27,11 @@ pub(super) const SESSION_TIMEOUT: Duration = Duration::from_secs(5);
 /// Checks the time for which the znodes of a process that was killed were there. A third of the timeout
 /// may have gone by since its last ping, and another one while the machine stood still.
 pub(super) fn lasted_a_session(span: Duration) {
-    assert!(span >= SESSION_TIMEOUT / 3, "they are gone {span:?} after it was killed");
+    assert!(is_a_session(span), "they are gone {span:?} after it was killed");
+}
+
+pub(super) fn is_a_session(span: Duration) -> bool {
+    span >= SESSION_TIMEOUT / 3
 }
 
 /// A session was lost that should not have been, as happens on a machine that stands still for a while.

@@ -30,7 +30,7 @@ pub(super) struct Pair {
     pub(super) killed: usize,
     /// Peers that did not survive the loss of a connection.
     pub(super) stuck: usize,
-    /// The participants that went on too early by that.
+    /// The participants that went on too early, by that or by a spurious wake.
     pub(super) early: usize,
 }
 
