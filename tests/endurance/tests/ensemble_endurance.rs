@@ -137,8 +137,8 @@ fn assert_struck(summary: &Summary) {
     assert!(summary.changes_told >= 50 && summary.gaps > 0 && summary.views_lost > 0, "{summary}");
     assert!(summary.leaders >= 2, "{summary}");
     assert!(summary.held.iter().all(|times| *times >= 20), "{summary}");
-    // One of three has changed hands.
-    assert!(summary.slots >= 4, "{summary}");
+    // Each of three was held. Whether one changes hands is up to the faults.
+    assert!(summary.slots >= 3, "{summary}");
 }
 
 fn number(variable: &str) -> Result<Option<u64>, core::num::ParseIntError> {
