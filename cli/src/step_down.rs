@@ -66,11 +66,11 @@ async fn outcome(
     asked: Option<ShownCandidate>,
     until: Instant,
 ) -> Result<Exit, Failure> {
-    let node = &args.election.one.election;
+    let path = &args.election.one.election;
     let who = asked.as_ref().map_or_else(|| format!("token {token}"), ShownCandidate::describe);
     console::remark(format_args!("{who} is asked to step down"));
     let is_another = |seen: &Observation| seen.first().is_none_or(|first| first.token != token);
-    let over = match timeout_at(until, known(node, observer, is_another)).await {
+    let over = match timeout_at(until, known(path, observer, is_another)).await {
         Err(_) => None,
         Ok(leader) => Some(leader?),
     };
@@ -85,7 +85,7 @@ async fn outcome(
         leader
     } else {
         let is_led = |seen: &Observation| seen.leader().is_some();
-        timeout(SUCCESSION, known(node, observer, is_led)).await.unwrap_or(Ok(None))?
+        timeout(SUCCESSION, known(path, observer, is_led)).await.unwrap_or(Ok(None))?
     };
     let next = match &leader {
         // It stood again, behind all others.
@@ -105,14 +105,14 @@ async fn outcome(
 
 /// Waits until the observation is as wanted, and returns the leader.
 async fn known(
-    election: &str,
+    path: &str,
     observer: &mut Observer,
     mut wanted: impl FnMut(&Observation) -> bool,
 ) -> Result<Option<ShownCandidate>, VerifyError> {
     let is_known =
         |seen: &Observation| *seen != Observation::Unknown && (is_failed(seen) || wanted(seen));
-    match observer.wait_for(is_known).await.map_err(|_| observer_ended(election))? {
-        Observation::Failed(failure) => Err(observer_failed(election, failure)),
+    match observer.wait_for(is_known).await.map_err(|_| observer_ended(path))? {
+        Observation::Failed(failure) => Err(observer_failed(path, failure)),
         seen => Ok(seen.first().map(ShownCandidate::from)),
     }
 }

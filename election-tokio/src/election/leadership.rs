@@ -175,16 +175,12 @@ impl Leadership {
             (Role::Ended(_), _) => true,
             (_, candidate) => candidate.as_ref().is_some_and(|candidate| candidate != own),
         };
-        match status.wait_for(stands_again).await {
-            Ok(Status { role: Role::Ended(reason), .. }) => {
-                Err(self.nomination.ended(STEP_DOWN, reason))
-            }
-            Ok(_) => Ok(()),
-            Err(_) => {
-                let reason = EndReason::ClientClosed(SessionEnd::Abandoned);
-                Err(self.nomination.ended(STEP_DOWN, reason))
-            }
-        }
+        let reason = match status.wait_for(stands_again).await {
+            Ok(Status { role: Role::Ended(reason), .. }) => reason,
+            Ok(_) => return Ok(()),
+            Err(_) => EndReason::ClientClosed(SessionEnd::Abandoned),
+        };
+        Err(self.nomination.ended(STEP_DOWN, reason))
     }
 
     /// Makes the next leader wait for the [lock delay](super::Election::lock_delay) in any case. It

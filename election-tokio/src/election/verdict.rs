@@ -39,7 +39,7 @@ pub enum Verdict {
 }
 
 /// The step that errors name.
-pub(super) const OBSERVE: &str = "observe";
+const OBSERVE: &str = "observe";
 
 /// Why it is not known whether a token's leader leads.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

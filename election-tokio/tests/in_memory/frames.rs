@@ -142,7 +142,7 @@ async fn batches_cost_one_read_and_one_write() {
 /// A worker thread of such a runtime runs the task that was woken last first: the driver, each time that a caller has
 /// submitted a request.
 #[test]
-fn requests_of_callers_that_were_woken_together_cost_one_write() {
+fn requests_of_callers_that_were_woken_together_go_out_together() {
     const CALLERS: usize = 20;
     const REQUESTS: usize = 50;
     let mut runtime = tokio::runtime::Builder::new_multi_thread();

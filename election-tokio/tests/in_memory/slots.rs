@@ -62,7 +62,7 @@ async fn a_thousand_slots_of_ten_members() {
 }
 
 #[tokio::test(start_paused = true)]
-#[ignore = "long form: minutes of a debug build"]
+#[ignore = "long form: a minute of a debug build"]
 async fn ten_thousand_slots_of_ten_members() {
     slots_of_ten_members(10_000).await;
 }

@@ -44,7 +44,8 @@ impl Caching {
 }
 
 impl Scene {
-    /// Checks, where there are trees, that each process has a cache, and that its stream has told of all that stands there, and of nothing else.
+    /// Checks, where there are trees, that each process has a cache, and that its stream has yielded all that stands
+    /// there, and nothing else.
     pub(crate) fn caches_show_the_tree(&self) {
         if !matches!(self.cast, Cast::Trees | Cast::AllAndTrees) {
             return;

@@ -54,7 +54,7 @@ impl Table {
         })
     }
 
-    /// Returns how many slots are with a member that has its part of their group.
+    /// Returns how many slots are with a member that has its part of their group without them.
     fn excess(&self, slots: &[(Option<usize>, usize)]) -> usize {
         let mut held = BTreeMap::<_, usize>::new();
         for (group, member) in slots {

@@ -1,4 +1,4 @@
-//! The laws of cached trees: each moment is the servers' tree, and each change is told once.
+//! The laws of cached trees: each moment is the servers' tree, and a stream yields each change once.
 
 use std::collections::BTreeMap;
 
