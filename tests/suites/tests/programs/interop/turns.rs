@@ -6,7 +6,7 @@ use std::time::Instant;
 use zk_test_kit::failure::TestResult;
 use zk_test_kit::history::now;
 use zk_test_kit::raw::{RawClient, RawError};
-use zk_test_kit::wait::{SOON, eventually};
+use zk_test_kit::wait::SOON;
 use zk_tests::contender::{Held, Rule};
 
 use crate::interop::contender::State;
@@ -15,15 +15,27 @@ use crate::interop::relay::{Counts, PATH, Relay, WhenDisturbed};
 /// How long none must hold that is to wait.
 const QUIET: Duration = Duration::from_millis(300);
 
+/// The longest time between two looks at the znodes.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
+
 impl Relay {
-    /// Waits until this many znodes contend.
+    /// Waits until this many znodes contend. Hears the contenders meanwhile: one that says only now that it releases
+    /// is told to ask again.
     pub(super) fn wait_for_znodes(&mut self, count: usize) -> TestResult {
         let mut client = RawClient::connect(self.server.addr(), SOON)?;
         let path = format!("{}{PATH}", self.chroot);
-        eventually(SOON, &format!("{} has {count} contenders", self.pair.name), || {
-            znodes(&mut client, self.pair.rule, &path).is_ok_and(|present| present == count)
-        })?;
-        Ok(client.close()?)
+        let until = Instant::now() + SOON;
+        loop {
+            let present = znodes(&mut client, self.pair.rule, &path);
+            if present.as_ref().is_ok_and(|present| *present == count) {
+                return Ok(client.close()?);
+            }
+            if Instant::now() > until {
+                let what = format!("{present:?} contend after {SOON:?}, and {count} are to");
+                return Err(self.disturbed(&what));
+            }
+            self.hear(Instant::now() + BETWEEN_LOOKS)?;
+        }
     }
 
     /// Nothing is said for a while: those that are to wait do.
