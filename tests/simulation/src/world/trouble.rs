@@ -96,6 +96,20 @@ impl World<'_> {
             | What::LoseClient(who) => Afflicted::Client(self.who(who)),
             // A client that asks again soon gets its answer in time, unless answers take long.
             What::Throttle(_) if lasts <= BRIEF && self.plan.is_near() => Afflicted::Nobody,
+            // A heartbeat that names a znode which an operator deletes or hides is refused, and goes out again for
+            // another one: a lease bears that once, unless answers take long.
+            What::Evict(_)
+            | What::Hide(_)
+            | What::Forbid(..)
+            | What::RemoveElectionNode(_)
+            | What::EndElection(_)
+            | What::DeleteElection(_)
+            | What::BreakLock(..)
+            | What::RemoveLock(_)
+                if !self.plan.is_near() =>
+            {
+                Afflicted::Everybody
+            }
             What::ImpairMember(..)
             | What::Throttle(_)
             | What::RaiseBounds(_)
