@@ -101,8 +101,9 @@ fn command_line() -> Result<Cli, failure::Failure> {
     let arguments = std::env::args_os().collect();
     let settled = settings::settled(&command, arguments, |name| std::env::var_os(name))?;
     let parsed = command.try_get_matches_from_mut(&settled.arguments);
-    parsed.and_then(|matches| Cli::from_arg_matches(&matches)).map_err(|error| {
+    parsed.and_then(|matches| Cli::from_arg_matches(&matches)).map_err(|mut error| {
         let blamed = settled.blamed(&error);
+        settled.advise(&command, &mut error);
         let error = error.format(&mut command);
         if let Some(blamed) = blamed {
             console::remark(blamed);

@@ -6,6 +6,7 @@
 mod configured;
 mod environment;
 mod error;
+mod path_tip;
 mod place;
 
 use std::ffi::OsString;
@@ -135,6 +136,11 @@ fn leaf<'a>(mut matches: &'a ArgMatches, path: &[&str]) -> Option<&'a ArgMatches
 }
 
 impl Settled {
+    /// Adds to an error of the parser where the path of an election, or of another node, belongs.
+    pub(crate) fn advise(&self, command: &Command, error: &mut clap::Error) {
+        path_tip::add(command, &self.arguments, error);
+    }
+
     /// Returns where a refused option was given, unless on the command line.
     pub(crate) fn blamed(&self, error: &clap::Error) -> Option<String> {
         let args = match error.get(ContextKind::InvalidArg)? {

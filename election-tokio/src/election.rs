@@ -59,7 +59,7 @@ pub use candidates::{Candidate, Candidates};
 pub use ending::{EndError, Reopening};
 pub use epoch::Epoch;
 pub use hand_over::{HandOver, HandOverError};
-pub use inner::{NominationEnded, WithdrawError};
+pub use inner::{LeadershipLost, NominationEnded, WithdrawError};
 pub use leadership::Leadership;
 pub use nomination::Nomination;
 pub use observation::{Acknowledgement, Follow, ForeignZnode, Observation, ObservedLeader};

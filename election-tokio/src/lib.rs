@@ -173,7 +173,7 @@ pub mod queue {
     };
 
     pub use crate::queues::{
-        ClaimLost, Claimed, PriorityQueue, PutError, Queue, QueueItem, TakeError,
+        ClaimError, ClaimLost, Claimed, PriorityQueue, PutError, Queue, QueueItem, TakeError,
     };
 }
 

@@ -38,12 +38,12 @@ pub use election_core::lock::{DowngradeRefused, LockFailure, LockFormatError};
 
 pub use contenders::{Contender, Removal, Turn};
 pub use downgrade::DowngradeError;
-pub use error::{LockError, LockLost, NotDowngraded, ReleaseError};
+pub use error::{GuardLost, LockError, LockLost, NotDowngraded, ReleaseError};
 pub use guard::LockGuard;
 pub use locks::{Locks, LocksError, LocksGuard, LocksLost};
 pub use revocation::{RevokeError, RevokeRequest, Revoked};
 
-pub(crate) use self::acquisition::{ACQUIRE, Acquiring, Acquisition, RELEASE, Releaser};
+pub(crate) use self::acquisition::{ACQUIRE, Acquiring, Acquisition, HOLD, RELEASE, Releaser};
 use crate::acl::Acls;
 use crate::client::Client;
 

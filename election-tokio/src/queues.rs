@@ -12,7 +12,7 @@ mod slot;
 mod taking;
 
 pub use claimed::Claimed;
-pub use error::{ClaimLost, PutError, TakeError};
+pub use error::{ClaimError, ClaimLost, PutError, TakeError};
 pub use item::QueueItem;
 pub use priority::PriorityQueue;
 pub use queue::Queue;

@@ -103,7 +103,13 @@ pub enum SaslError {
     /// It may work later, or with another server. The client gives the connection up, and connects
     /// again.
     #[error("SASL is not available: {0}")]
-    Unavailable(#[from] io::Error),
+    Unavailable(io::Error),
+}
+
+impl From<io::Error> for SaslError {
+    fn from(error: io::Error) -> Self {
+        Self::Unavailable(error)
+    }
 }
 
 /// The exchange on the present connection.

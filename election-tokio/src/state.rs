@@ -125,9 +125,9 @@ impl ConnectionState {
 
 /// An attempt to connect that failed.
 ///
-/// Its [`source`](core::error::Error::source) is the reason with its own type: an [`io::Error`] of
-/// the transport or of the [`ServerSource`](crate::source::ServerSource), with its own sources; or
-/// a [`ConnectionEnd`](crate::error::ConnectionEnd), if the transport did not fail.
+/// Its text has the reason. The field `reason` has it by its own type: an [`io::Error`] of the
+/// transport or of the [`ServerSource`](crate::source::ServerSource), with its own sources; or a
+/// [`ConnectionEnd`](crate::error::ConnectionEnd), if the transport did not fail.
 ///
 /// [`io::Error`]: std::io::Error
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -142,7 +142,6 @@ pub enum ConnectFailure {
         /// The server.
         server: ServerAddress,
         /// The reason.
-        #[source]
         reason: SharedError,
         /// Why the list with this server may be out of date: the failure of the last question to
         /// the [`ServerSource`](crate::source::ServerSource), if it brought no servers.
@@ -152,7 +151,6 @@ pub enum ConnectFailure {
     #[error("no server is known: {reason}")]
     NoneKnown {
         /// The reason.
-        #[source]
         reason: SharedError,
     },
 }

@@ -272,7 +272,7 @@ impl ConnectionEnd {
 pub enum ProtocolError {
     /// A frame that does not decode.
     #[error("undecodable frame: {0}")]
-    Undecodable(#[from] DecodeError),
+    Undecodable(DecodeError),
     /// A frame with an impossible length.
     #[error(transparent)]
     Frame(#[from] FrameError),
@@ -307,6 +307,12 @@ pub enum ProtocolError {
     /// The session was used over another connection.
     #[error("the session has moved to another connection")]
     SessionMoved,
+}
+
+impl From<DecodeError> for ProtocolError {
+    fn from(error: DecodeError) -> Self {
+        Self::Undecodable(error)
+    }
 }
 
 /// Why a session ended.

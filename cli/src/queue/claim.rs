@@ -4,8 +4,7 @@ use core::future::pending;
 use std::fs::File;
 use std::io::{self, Seek as _, Write as _};
 
-use election_tokio::error::Place;
-use election_tokio::queue::{ClaimLost, Claimed, Queue, QueueItem, TakeError};
+use election_tokio::queue::{ClaimError, ClaimLost, Claimed, Queue, QueueItem, TakeError};
 use election_tokio::{Client, Token};
 use rustix::fs::{MemfdFlags, memfd_create};
 use tokio::sync::Mutex;
@@ -56,7 +55,6 @@ impl Goal for Claiming<'_> {
             }
         }
         let claim = claimed.map(|claimed| Claim {
-            path: self.path.to_owned(),
             item: claimed.item().clone(),
             claimed: Mutex::new(claimed),
             contact: Contact::new(&self.client),
@@ -66,7 +64,6 @@ impl Goal for Claiming<'_> {
 }
 
 struct Claim {
-    path: String,
     item: QueueItem,
     claimed: Mutex<Claimed>,
     contact: Contact,
@@ -113,21 +110,20 @@ impl Guard for Claim {
         }
         match self.claimed.into_inner().done().await {
             Ok(()) => Conclusion::Over { how: "done" },
-            Err(ClaimLost::Failed(failure)) => {
-                let at = Place::new("queue", &self.path, "done");
+            Err(ClaimError { at, lost: ClaimLost::Failed(failure) }) => {
                 Conclusion::Failed(Failure::Take(TakeError::Failed { at, failure }))
             }
-            Err(error) => Conclusion::Lost { reason: error.to_string() },
+            Err(error) => Conclusion::Lost { reason: error.lost.to_string() },
         }
     }
 
     async fn release(self) -> Released {
         let (how, departure) = match self.claimed.into_inner().give_back().await {
             Ok(()) => ("given back".to_owned(), Departure::Confirmed),
-            Err(error @ (ClaimLost::Lost | ClaimLost::Unknown)) => {
-                (error.to_string(), Departure::Confirmed)
+            Err(ClaimError { lost: lost @ (ClaimLost::Lost | ClaimLost::Unknown), .. }) => {
+                (lost.to_string(), Departure::Confirmed)
             }
-            Err(error) => (error.to_string(), Departure::Unconfirmed),
+            Err(error) => (error.lost.to_string(), Departure::Unconfirmed),
         };
         Released { how, departure }
     }

@@ -37,6 +37,49 @@ fn what_cannot_be_used_is_refused_before_anything_is_done() {
 }
 
 #[test]
+fn a_path_in_the_wrong_place_is_refused_with_its_place() {
+    let goes_to_election = [
+        ("run", vec!["run", "/e", "--", "true"]),
+        ("run", vec!["run", "--events", "/f", "/e", "--once", "--", "true", "/x"]),
+        ("watch", vec!["watch", "/e"]),
+        ("verify", vec!["verify", "/e", "5"]),
+        ("hand-over", vec!["hand-over", "/e", "web-2"]),
+        ("evict", vec!["evict", "/e"]),
+        ("step-down", vec!["step-down", "/e"]),
+        ("check", vec!["check", "/e"]),
+    ];
+    for (subcommand, line) in goes_to_election {
+        let tip = format!("`zkelect {subcommand}` takes the election's path as `--election /e`");
+        is_refused_with(&line, &tip);
+    }
+    let goes_by_itself = [
+        ("lock", vec!["lock", "--election", "/e", "--", "true"]),
+        ("lock", vec!["lock", "--election=/e", "--", "true"]),
+        ("semaphore", vec!["semaphore", "-n", "2", "--election", "/e", "--", "true"]),
+        ("slots run", vec!["slots", "run", "--election", "/e", "--count", "4", "--", "true"]),
+        ("queue put", vec!["queue", "put", "--election", "/e", "item"]),
+    ];
+    for (subcommand, line) in goes_by_itself {
+        let tip =
+            format!("`zkelect {subcommand}` takes the path by itself, without `--election`: /e\n");
+        is_refused_with(&line, &tip);
+    }
+    // Neither is about a path.
+    for line in [vec!["run", "--tls-ca", "/ca", "--", "true"], vec!["lock", "--elect", "/e"]] {
+        let stderr = text(&output(&line).stderr);
+        assert!(!stderr.contains("takes the"), "{stderr}");
+    }
+}
+
+fn is_refused_with(line: &[&str], tip: &str) {
+    let output = output(line);
+    let stderr = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{stderr}");
+    assert_eq!(stderr.matches("tip:").count(), 1, "{line:?}: {stderr}");
+    assert!(stderr.contains(tip), "{tip:?} is not in: {stderr}");
+}
+
+#[test]
 fn run_refuses_an_invalid_path_without_a_server() {
     let output = output(&["run", "--servers=127.0.0.1:1", "--election=e/", "--", "true"]);
     assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));

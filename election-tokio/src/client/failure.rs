@@ -50,7 +50,7 @@ pub enum ConnectError {
     /// The options of TLS cannot be used: nothing was sent.
     #[cfg(feature = "tls")]
     #[error("TLS: {0}")]
-    Tls(#[from] crate::tls::TlsError),
+    Tls(crate::tls::TlsError),
     /// The caller is not within a tokio runtime, which a client needs.
     #[error("a client has to be started within a tokio runtime")]
     NoRuntime,
@@ -65,7 +65,7 @@ pub enum ConnectError {
     NoServer {
         /// How long the client tried.
         after: Duration,
-        /// The last attempt. Its [`source`](core::error::Error::source) is the reason by its own type.
+        /// The last attempt, with its reason by its own type.
         last_failure: Option<Arc<ConnectFailure>>,
     },
     /// The chroot was to be created ([`ClientBuilder::create_chroot`]). It does not exist, and
@@ -80,6 +80,13 @@ pub enum ConnectError {
     /// The session ended while it was being made.
     #[error("{0}")]
     Ended(SessionEnd),
+}
+
+#[cfg(feature = "tls")]
+impl From<crate::tls::TlsError> for ConnectError {
+    fn from(error: crate::tls::TlsError) -> Self {
+        Self::Tls(error)
+    }
 }
 
 impl From<ConnectStringError> for ConnectError {

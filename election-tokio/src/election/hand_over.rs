@@ -13,7 +13,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 use zk_jute::Version;
 
 use super::candidates::Candidate;
-use super::inner::NominationInner;
+use super::inner::{LeadershipLost, NominationInner};
 use super::leadership::Leadership;
 use super::observation::{Follow, Observation};
 use super::status::LostReason;
@@ -230,7 +230,7 @@ impl StepDownRequests {
     /// # Errors
     ///
     /// Those of [`StepDownRequests::next`].
-    pub async fn next_ready(&mut self) -> Result<StepDownRequested, LostReason> {
+    pub async fn next_ready(&mut self) -> Result<StepDownRequested, LeadershipLost> {
         loop {
             let request = self.next().await?;
             let Some(to) = request.to else {
@@ -314,7 +314,7 @@ impl Leadership {
         }
         let waiting = self.until_next(&election, &target);
         let outcome = match self.guard(timeout_at(deadline(within), waiting)).await {
-            Err(lost) => Err(HandOverError::Lost { at, lost }),
+            Err(loss) => Err(HandOverError::Lost { at, lost: loss.lost }),
             Ok(Ok(Ok(Wait::IsNext))) => Ok(HandOver::To(to)),
             Ok(Ok(Ok(Wait::IsGone))) => Err(target.gone(at)),
             Ok(Ok(Err(error))) => Err(error.into()),

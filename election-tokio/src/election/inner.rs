@@ -113,6 +113,16 @@ pub enum WithdrawError {
     },
 }
 
+/// A leadership was lost, which ended what rested on it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{at}: {lost}")]
+pub struct LeadershipLost {
+    /// The recipe, its path and the step.
+    pub at: Place,
+    /// The reason.
+    pub lost: LostReason,
+}
+
 /// A nomination has ended: it does not lead again.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{at}: {reason}")]

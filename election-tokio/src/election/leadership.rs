@@ -11,7 +11,7 @@ use election_core::name::CandidateName;
 use tokio::time::Instant;
 use zk_session::SessionEnd;
 
-use super::inner::{NominationEnded, NominationInner, WithdrawError};
+use super::inner::{LeadershipLost, NominationEnded, NominationInner, WithdrawError};
 use super::status::{EndReason, LostReason, Role, Status};
 use crate::client::{Client, TransactionError};
 use crate::held::{Guard, GuardedTransaction, Held, Tenure};
@@ -42,6 +42,7 @@ impl fmt::Debug for Leadership {
 }
 
 /// The steps that errors name.
+const LEAD: &str = "lead";
 const RESIGN: &str = "resign";
 const STEP_DOWN: &str = "step down";
 
@@ -112,9 +113,19 @@ impl Leadership {
     ///
     /// # Errors
     ///
-    /// The reason of the loss, if `work` was dropped.
-    pub async fn guard<F: Future>(&self, work: F) -> Result<F::Output, LostReason> {
-        self.held.guard(work).await
+    /// [`LeadershipLost`], if `work` was dropped.
+    pub async fn guard<F: Future>(&self, work: F) -> Result<F::Output, LeadershipLost> {
+        self.held.guard(work).await.map_err(|lost| self.is_lost(lost))
+    }
+
+    /// Makes the error of what this leadership ends.
+    fn is_lost(&self, lost: LostReason) -> LeadershipLost {
+        LeadershipLost { at: self.nomination.place(LEAD), lost }
+    }
+
+    /// Waits until the leadership is over, and returns that as an error.
+    pub(super) async fn loss(&self) -> LeadershipLost {
+        self.is_lost(self.lost().await)
     }
 
     /// Starts a transaction that is applied only while the candidate znode of this leadership

@@ -16,8 +16,8 @@ pub use election_core::preference::Preference;
 
 use super::Election;
 use super::hand_over::HandOver;
+use super::inner::LeadershipLost;
 use super::leadership::Leadership;
-use super::status::LostReason;
 use crate::client::Obstacle;
 use crate::path::child_path;
 use crate::{Children, Error};
@@ -106,13 +106,13 @@ impl Leadership {
     ///
     /// # Errors
     ///
-    /// The reason of the loss, if the leadership was lost.
+    /// [`LeadershipLost`], if the leadership was lost.
     pub async fn better_candidate(
         &self,
         prefer: &PreferBetter,
-    ) -> Result<BetterCandidate, LostReason> {
+    ) -> Result<BetterCandidate, LeadershipLost> {
         let (stood, idle) = match prefer {
-            PreferBetter::Never => return Err(self.lost().await),
+            PreferBetter::Never => return Err(self.loss().await),
             PreferBetter::After(stood) => (*stood, None),
             PreferBetter::WhenIdle { stood, idle } => (*stood, Some(idle)),
         };
@@ -139,8 +139,8 @@ impl Leadership {
     ///
     /// # Errors
     ///
-    /// The reason of the loss, if the leadership was lost.
-    pub async fn step_down_for(&self, better: &BetterCandidate) -> Result<GaveWay, LostReason> {
+    /// [`LeadershipLost`], if the leadership was lost.
+    pub async fn step_down_for(&self, better: &BetterCandidate) -> Result<GaveWay, LeadershipLost> {
         let election = self.election();
         let own = self.candidate().sequence();
         let children = self.guard(election.children_for_sure()).await?;

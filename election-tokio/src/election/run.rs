@@ -15,7 +15,7 @@ use core::time::Duration;
 
 use tokio::time::timeout;
 
-use super::inner::WithdrawError;
+use super::inner::{LeadershipLost, WithdrawError};
 use super::leadership::Leadership;
 use super::nomination::Nomination;
 use super::preferring::{BetterCandidate, GaveWay};
@@ -209,8 +209,8 @@ async fn give_way(leadership: &Leadership, better: BetterCandidate) -> TermEnd {
     match leadership.step_down_for(&better).await {
         Ok(GaveWay::SteppedDown) => TermEnd::HandedOver(better),
         Ok(GaveWay::CandidateGone) => TermEnd::CandidateGone(better),
-        Err(LostReason::Suspended) => TermEnd::Suspended,
-        Err(lost) => TermEnd::Lost(lost),
+        Err(LeadershipLost { lost: LostReason::Suspended, .. }) => TermEnd::Suspended,
+        Err(LeadershipLost { lost, .. }) => TermEnd::Lost(lost),
     }
 }
 

@@ -10,9 +10,9 @@ use tokio::time::Instant;
 use zk_jute::{OpCode, Version};
 
 use super::Election;
+use super::inner::LeadershipLost;
 use super::leadership::Leadership;
 use super::observation::Data;
-use super::status::LostReason;
 use super::verdict::VerifyError;
 use crate::Error;
 use crate::client::CreateMode;
@@ -126,8 +126,8 @@ impl StepDownRequests {
     ///
     /// # Errors
     ///
-    /// The reason of the loss, if the leadership was lost before a client asked.
-    pub async fn next(&mut self) -> Result<StepDownRequested, LostReason> {
+    /// [`LeadershipLost`], if the leadership was lost before a client asked.
+    pub async fn next(&mut self) -> Result<StepDownRequested, LeadershipLost> {
         let Self { leadership, standing } = self;
         let requested = async {
             loop {
@@ -141,7 +141,7 @@ impl StepDownRequests {
                     | None => {
                         // The request may not be read, so none is heard of; or the client has
                         // ended.
-                        return Err(leadership.lost().await);
+                        return Err(leadership.loss().await);
                     }
                     Some(_) => {}
                 }
@@ -164,7 +164,7 @@ impl Leadership {
     /// # Errors
     ///
     /// Those of [`StepDownRequests::next`].
-    pub async fn step_down_requested(&self) -> Result<StepDownRequested, LostReason> {
+    pub async fn step_down_requested(&self) -> Result<StepDownRequested, LeadershipLost> {
         self.step_down_requests().next().await
     }
 

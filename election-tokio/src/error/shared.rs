@@ -12,9 +12,9 @@ use zk_jute::Escaped;
 /// [escapes](Escaped) characters that a terminal would act upon or hide, because a peer may have
 /// influenced the text.
 ///
-/// It is not an [`Error`] itself. The error that holds it names the inner error as its
-/// [`source`](Error::source), so a caller finds it by its own type:
-/// `source.downcast_ref::<std::io::Error>()`.
+/// It is not an [`Error`] itself. A caller finds the inner error by its own type, in the field that
+/// holds it: `reason.downcast_ref::<std::io::Error>()`. An error that does not say it in its text
+/// names the inner error as its [`source`](Error::source).
 ///
 /// Two of them are equal if they display the same.
 #[derive(Clone)]
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[derive(Debug, thiserror::Error)]
-    #[error("holder: {0}")]
+    #[error("holder")]
     struct Holder(#[source] SharedError);
 
     #[test]

@@ -181,7 +181,7 @@ fn unanswered(end: ConnectionEnd) -> SharedError {
 
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "{0} before it answered: it does not serve at present, has seen less than this client, or \
-     wants TLS on this port"
+    "the server closed the connection without an answer: it does not serve at present, has seen less \
+     than this client, or wants TLS on this port"
 )]
 struct ClosedUnanswered(#[source] ConnectionEnd);

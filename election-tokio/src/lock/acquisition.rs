@@ -23,6 +23,7 @@ use crate::updates::Updates;
 
 /// The step of an acquisition, in errors.
 pub(crate) const ACQUIRE: &str = "acquire";
+pub(crate) const HOLD: &str = "hold";
 pub(crate) const RELEASE: &str = "release";
 
 /// A contender. Dropping it gives up the place in the queue, or the holding, in the background.

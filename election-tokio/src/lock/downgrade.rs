@@ -2,15 +2,20 @@
 
 use super::error::NotDowngraded;
 use super::guard::LockGuard;
+use crate::error::Place;
+
+/// The step that errors name.
+const DOWNGRADE: &str = "downgrade";
 
 /// A writer has not become a reader. Its guard is returned.
 #[derive(Debug, thiserror::Error)]
-#[error("{reason}")]
+#[error("{at}: {reason}")]
 pub struct DowngradeError {
     /// The guard, unchanged: [`LockGuard::is_valid`] says whether the lock is still held.
     pub guard: LockGuard,
+    /// The recipe, its path and the step.
+    pub at: Place,
     /// The reason.
-    #[source]
     pub reason: NotDowngraded,
 }
 
@@ -37,7 +42,11 @@ impl LockGuard {
         let Self { mut acquisition, held } = self;
         match acquisition.downgraded(&held.tenure).await {
             Ok(tenure) => Ok(Self { held: held.by(tenure), acquisition }),
-            Err(reason) => Err(DowngradeError { guard: Self { held, acquisition }, reason }),
+            Err(reason) => {
+                let guard = Self { held, acquisition };
+                let at = guard.place(DOWNGRADE);
+                Err(DowngradeError { guard, at, reason })
+            }
         }
     }
 }

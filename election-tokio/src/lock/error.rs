@@ -117,6 +117,16 @@ impl LockLost {
     }
 }
 
+/// The lock, permit or slot of a guard was lost, which ended what rested on it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{at}: {lost}")]
+pub struct GuardLost {
+    /// The recipe, its path and the step.
+    pub at: Place,
+    /// The reason.
+    pub lost: LockLost,
+}
+
 /// The lock is not held any more for this client, but its znode may still exist.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]

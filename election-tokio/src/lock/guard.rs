@@ -11,9 +11,9 @@ use election_core::name::CandidateName;
 use election_session::Site;
 use tokio::time::Instant;
 
-use super::RELEASE;
 use super::acquisition::{Acquisition, Releaser};
-use super::error::{LockLost, ReleaseError};
+use super::error::{GuardLost, LockLost, ReleaseError};
+use super::{HOLD, RELEASE};
 use crate::client::TransactionError;
 use crate::error::Place;
 use crate::held::{Guard, GuardedTransaction, Held, Tenure};
@@ -104,9 +104,9 @@ impl LockGuard {
     ///
     /// # Errors
     ///
-    /// The reason of the loss, if `work` was dropped.
-    pub async fn guard<F: Future>(&self, work: F) -> Result<F::Output, LockLost> {
-        self.held.guard(work).await
+    /// [`GuardLost`], if `work` was dropped.
+    pub async fn guard<F: Future>(&self, work: F) -> Result<F::Output, GuardLost> {
+        self.held.guard(work).await.map_err(|lost| GuardLost { at: self.place(HOLD), lost })
     }
 
     /// Starts a transaction that is applied only while the holder's znode stands. It is not even
@@ -142,7 +142,13 @@ impl LockGuard {
     pub async fn release(self) -> Result<Departure, ReleaseError> {
         let Self { held, mut acquisition } = self;
         acquisition.withdraw();
-        acquisition.released(Place::new("lock", held.parent(), RELEASE)).await
+        let at = Place::new("lock", held.parent(), RELEASE);
+        acquisition.released(at).await
+    }
+
+    /// Returns the place of an error.
+    pub(super) fn place(&self, step: &'static str) -> Place {
+        Place::new("lock", self.held.parent(), step)
     }
 
     pub(crate) fn tenure(&self) -> Arc<Tenure<LockLost>> {

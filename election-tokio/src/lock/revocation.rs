@@ -7,8 +7,9 @@ use election_core::lock::{REVOKE_REQUEST, is_revoke_request};
 use tokio::time::{Instant, timeout_at};
 use zk_jute::OpCode;
 
+use super::HOLD;
 use super::contenders::{Contender, Removal, Turn};
-use super::error::LockLost;
+use super::error::GuardLost;
 use super::{Lock, LockGuard};
 use crate::Error;
 use crate::error::Place;
@@ -241,15 +242,17 @@ impl Lock {
 impl LockGuard {
     /// Waits until another client asks this holder to release; at once if one has, even before the
     /// lock was acquired. To consent, [release](LockGuard::release) the lock. Nothing forces the
-    /// holder, but the other client may remove its znode after a time ([`LockLost::Broken`]).
+    /// holder, but the other client may remove its znode after a time
+    /// ([`LockLost::Broken`](super::LockLost::Broken)).
     ///
     /// Cancel safe: dropping the future changes nothing.
     ///
     /// # Errors
     ///
-    /// The reason of the loss, if the lock was lost before a client asked.
-    pub async fn revoke_requested(&self) -> Result<(), LockLost> {
-        self.held.tenure.until_asked().await
+    /// [`GuardLost`], if the lock was lost before a client asked.
+    pub async fn revoke_requested(&self) -> Result<(), GuardLost> {
+        let asked = self.held.tenure.until_asked().await;
+        asked.map_err(|lost| GuardLost { at: self.place(HOLD), lost })
     }
 
     /// Returns whether another client asks this holder to release, as far as is known here.

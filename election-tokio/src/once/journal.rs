@@ -103,7 +103,7 @@ impl Journal {
     async fn read_while_held(&self, guard: &LockGuard) -> Result<Option<Entry>, OnceError> {
         match guard.guard(self.read()).await {
             Ok(read) => read,
-            Err(lost) => Err(OnceError::Lost { at: self.at("read"), lost }),
+            Err(loss) => Err(OnceError::Lost { at: self.at("read"), lost: loss.lost }),
         }
     }
 
@@ -133,7 +133,9 @@ impl Journal {
         let passed = match &error {
             TransactionError::NotHeld => Err(guard.lost().await),
             TransactionError::Request(request) => match Obstacle::of(request) {
-                Some(obstacle) => guard.guard(self.client.pass(obstacle)).await,
+                Some(obstacle) => {
+                    guard.guard(self.client.pass(obstacle)).await.map_err(|loss| loss.lost)
+                }
                 None => return Err(self.failed("record", error)),
             },
             _ => return Err(self.failed("record", error)),

@@ -5,7 +5,7 @@ use core::future::poll_fn;
 
 use election_core::queue::TakerEnd;
 
-use super::error::ClaimLost;
+use super::error::{ClaimError, ClaimLost};
 use super::item::QueueItem;
 use super::slot::Said;
 use super::taking::Taking;
@@ -51,14 +51,15 @@ impl Claimed {
     ///
     /// # Errors
     ///
-    /// [`ClaimLost`] if it is not known that only this claim has done the item.
-    pub async fn done(mut self) -> Result<(), ClaimLost> {
+    /// [`ClaimError`] if it is not known that only this claim has done the item.
+    pub async fn done(mut self) -> Result<(), ClaimError> {
         self.taking.finish();
-        match self.end().await {
-            Ended::Finished => Ok(()),
-            Ended::Lost(lost) => Err(lost),
-            Ended::GivenBack => Err(ClaimLost::Lost),
-        }
+        let lost = match self.end().await {
+            Ended::Finished => return Ok(()),
+            Ended::Lost(lost) => lost,
+            Ended::GivenBack => ClaimLost::Lost,
+        };
+        Err(ClaimError { at: self.taking.place("done"), lost })
     }
 
     /// Gives the item back, in its place, and waits until other takers can have it.
@@ -67,14 +68,15 @@ impl Claimed {
     ///
     /// # Errors
     ///
-    /// [`ClaimLost`] if it was lost before, or the client ended.
-    pub async fn give_back(mut self) -> Result<(), ClaimLost> {
+    /// [`ClaimError`] if it was lost before, or the client ended.
+    pub async fn give_back(mut self) -> Result<(), ClaimError> {
         self.taking.withdraw();
-        match self.end().await {
-            Ended::GivenBack => Ok(()),
-            Ended::Lost(lost) => Err(lost),
-            Ended::Finished => Err(ClaimLost::Lost),
-        }
+        let lost = match self.end().await {
+            Ended::GivenBack => return Ok(()),
+            Ended::Lost(lost) => lost,
+            Ended::Finished => ClaimLost::Lost,
+        };
+        Err(ClaimError { at: self.taking.place("give back"), lost })
     }
 
     /// Waits until the claim is lost with its session, and reports it. It does not report a claim

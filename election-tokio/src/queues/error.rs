@@ -97,6 +97,16 @@ pub enum TakeError {
     },
 }
 
+/// The item was not done, or not given back, as far as this claim knows.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{at}: {lost}")]
+pub struct ClaimError {
+    /// The recipe, its path and the step.
+    pub at: Place,
+    /// The reason.
+    pub lost: ClaimLost,
+}
+
 /// It is not known that only this claim has done the item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]

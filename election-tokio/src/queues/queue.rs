@@ -16,7 +16,7 @@ use tokio::time::{Instant, timeout_at};
 use zk_session::ZnodePath;
 
 use super::claimed::Claimed;
-use super::error::{ClaimLost, TakeError};
+use super::error::{ClaimError, TakeError};
 use super::item::QueueItem;
 use super::kept::Kept;
 use super::slot::Said;
@@ -163,12 +163,12 @@ impl Queue {
     ///
     /// # Errors
     ///
-    /// Those of [`Queue::claim`]; that of `work` inside; and [`ClaimLost`] if the item was done,
+    /// Those of [`Queue::claim`]; that of `work` inside; and [`ClaimError`] if the item was done,
     /// but is still in the queue, or was done by another taker, too.
     pub async fn take_with<T, E>(
         &self,
         work: impl AsyncFnOnce(&mut Claimed) -> Result<T, E>,
-    ) -> Result<Result<(T, Result<(), ClaimLost>), E>, TakeError> {
+    ) -> Result<Result<(T, Result<(), ClaimError>), E>, TakeError> {
         let mut claimed = self.claim().await?;
         Ok(match work(&mut claimed).await {
             Ok(output) => Ok((output, claimed.done().await)),

@@ -11,12 +11,14 @@ use super::face::{Claimant, TakerFace, Verdict};
 use super::kept::Kept;
 use super::slot::{Said, Slot};
 use crate::client::Client;
+use crate::error::Place;
 use crate::hub::Seat;
 
 /// A machine that takes. Dropping it makes it give up, in the background.
 #[derive(Debug)]
 pub(super) struct Taking {
     client: Client,
+    site: Arc<Site>,
     key: RecipeKey,
     number: u64,
     slot: Arc<Slot>,
@@ -37,8 +39,13 @@ impl Taking {
         let face = TakerFace { slot: Arc::clone(&slot), kept: Arc::clone(kept) };
         let claimant = Claimant { taker, verdict: Arc::clone(&verdict) };
         let seat = <dyn Seat>::new(claimant, face);
-        let key = client.shared().with(|hub, now| hub.stand(now, seat, site));
-        Self { client: client.clone(), key, number, slot, kept: Arc::clone(kept), verdict }
+        let key = client.shared().with(|hub, now| hub.stand(now, seat, Arc::clone(&site)));
+        Self { client: client.clone(), site, key, number, slot, kept: Arc::clone(kept), verdict }
+    }
+
+    /// Returns the place of an error.
+    pub(super) fn place(&self, step: &'static str) -> Place {
+        Place::new("queue", self.site.path(), step)
     }
 
     pub(super) const fn number(&self) -> u64 {

@@ -15,7 +15,7 @@ use tokio::time::Instant;
 use crate::client::TransactionError;
 use crate::error::Place;
 use crate::held::{Guard, GuardedTransaction, Held, Tenure};
-use crate::lock::{Acquisition, LockLost, RELEASE, ReleaseError};
+use crate::lock::{Acquisition, GuardLost, HOLD, LockLost, RELEASE, ReleaseError};
 
 /// A permit of a semaphore, held for as long as it is valid.
 ///
@@ -107,9 +107,10 @@ impl Permit {
     ///
     /// # Errors
     ///
-    /// The reason of the loss, if `work` was dropped.
-    pub async fn guard<F: Future>(&self, work: F) -> Result<F::Output, LockLost> {
-        self.held.guard(work).await
+    /// [`GuardLost`], if `work` was dropped.
+    pub async fn guard<F: Future>(&self, work: F) -> Result<F::Output, GuardLost> {
+        let done = self.held.guard(work).await;
+        done.map_err(|lost| GuardLost { at: place(&self.held, HOLD), lost })
     }
 
     /// Starts a transaction that is applied only while the permit's znode stands. It is not even
@@ -143,8 +144,13 @@ impl Permit {
     pub async fn release(self) -> Result<Departure, ReleaseError> {
         let Self { held, mut acquisition } = self;
         acquisition.withdraw();
-        let leases = held.parent();
-        let path = leases.strip_suffix(Semaphore::LEASES).and_then(|path| path.strip_suffix('/'));
-        acquisition.released(Place::new("semaphore", path.unwrap_or(leases), RELEASE)).await
+        acquisition.released(place(&held, RELEASE)).await
     }
+}
+
+/// Returns the place of an error.
+fn place(held: &Held<LockLost>, step: &'static str) -> Place {
+    let leases = held.parent();
+    let path = leases.strip_suffix(Semaphore::LEASES).and_then(|path| path.strip_suffix('/'));
+    Place::new("semaphore", path.unwrap_or(leases), step)
 }

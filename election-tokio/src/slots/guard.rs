@@ -11,7 +11,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 
 use crate::held::Tenure;
-use crate::lock::{LockGuard, LockLost, ReleaseError};
+use crate::lock::{GuardLost, LockGuard, LockLost, ReleaseError};
 use crate::telemetry::work_metrics::SlotMeter;
 
 /// The state of a slot in the eyes of its member, while the user has its guard.
@@ -135,8 +135,8 @@ impl SlotGuard {
     ///
     /// # Errors
     ///
-    /// The reason of the loss, if `work` was dropped.
-    pub async fn guard<F: Future>(&self, work: F) -> Result<F::Output, LockLost> {
+    /// [`GuardLost`], if `work` was dropped.
+    pub async fn guard<F: Future>(&self, work: F) -> Result<F::Output, GuardLost> {
         self.lock.guard(work).await
     }
 

@@ -17,7 +17,6 @@ pub enum TlsError {
         /// Its origin.
         origin: PemOrigin,
         /// The problem.
-        #[source]
         problem: PemProblem,
     },
     /// The private key is that of another certificate.
@@ -47,7 +46,7 @@ pub enum TlsError {
     NoProvider,
     /// The provider of cryptography does not support what is needed.
     #[error("the provider of cryptography that rustls uses does not fit: {0}")]
-    UnsuitableProvider(#[source] SharedError),
+    UnsuitableProvider(SharedError),
 }
 
 /// The purpose of PEM.
@@ -97,7 +96,7 @@ impl fmt::Display for PemOrigin {
 pub enum PemProblem {
     /// The file cannot be read.
     #[error("the file cannot be read: {0}")]
-    Unreadable(#[source] SharedError),
+    Unreadable(SharedError),
     /// Only a part of it is PEM, as in a file that is still being written.
     #[error("broken PEM: {0}")]
     Broken(&'static str),
@@ -120,8 +119,8 @@ pub enum PemProblem {
     EncryptedKey,
     /// A PEM section holds no usable certificate.
     #[error("no usable certificate: {0}")]
-    InvalidCertificate(#[source] SharedError),
+    InvalidCertificate(SharedError),
     /// A PEM section holds no usable key.
     #[error("no usable key: {0}")]
-    InvalidKey(#[source] SharedError),
+    InvalidKey(SharedError),
 }

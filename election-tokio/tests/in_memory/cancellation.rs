@@ -9,7 +9,7 @@ use std::io;
 
 use election_tokio::acl::Acls;
 use election_tokio::error::ConnectionEnd;
-use election_tokio::{Client, ConnectError, CreateMode, Error, Version};
+use election_tokio::{Client, ConnectError, ConnectFailure, CreateMode, Error, Version};
 use zk_jute::OpCode;
 
 use crate::server::{IDLE, Server, settle, wait};
@@ -335,7 +335,13 @@ fn sources(error: &ConnectError) -> impl Iterator<Item = &(dyn StdError + 'stati
     let ConnectError::NoServer { last_failure: Some(failure), .. } = error else {
         panic!("{error:?}");
     };
-    core::iter::successors(failure.source(), |error| (*error).source())
+    assert!(failure.source().is_none(), "{failure}");
+    let (ConnectFailure::Server { reason, .. } | ConnectFailure::NoneKnown { reason }) = &**failure
+    else {
+        panic!("{failure}");
+    };
+    let reason: &(dyn StdError + 'static) = &**reason;
+    core::iter::successors(Some(reason), |error| (*error).source())
 }
 
 #[test]

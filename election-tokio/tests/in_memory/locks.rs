@@ -227,7 +227,7 @@ async fn what_is_lost_is_told_and_writes_nothing() {
     server.cut();
     server.expire();
     let ended = timeout(Duration::from_secs(60), guard.guard(pending::<()>())).await;
-    assert_eq!(ended, Ok(Err(LockLost::SessionExpired)));
+    assert_eq!(ended.unwrap().unwrap_err().lost, LockLost::SessionExpired);
     assert_eq!(guard.lost().await, LockLost::SessionExpired);
     assert!(!guard.is_valid());
     assert_eq!((guard.valid_until(), guard.remaining()), (None, Duration::ZERO));

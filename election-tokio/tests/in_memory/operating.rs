@@ -121,7 +121,7 @@ async fn a_leader_hears_that_it_is_asked_to_step_down() {
     assert_eq!(next.step_down_requested().await.unwrap().reason, "again");
     // Its nomination ends, and with it what it waits for.
     nomination.withdraw().await.unwrap();
-    assert_eq!(next.step_down_requested().await, Err(LostReason::Resigned));
+    assert_eq!(next.step_down_requested().await.unwrap_err().lost, LostReason::Resigned);
 }
 
 #[tokio::test(start_paused = true)]

@@ -254,14 +254,14 @@ async fn a_claim_goes_with_its_session_or_its_guard() {
     assert_eq!(text(claimed.item()), "a", "it was given back in its place");
     server.expire();
     assert_eq!(claimed.lost().await, ClaimLost::Lost);
-    assert_eq!(claimed.done().await, Err(ClaimLost::Lost));
+    assert_eq!(claimed.done().await.map_err(|error| error.lost), Err(ClaimLost::Lost));
     let claimed = queue.claim().await.unwrap();
     assert_eq!(text(claimed.item()), "a");
     // An operator deletes the claim.
     let item = format!("{QUEUE}/{}", claimed.item().name);
     let pin = server.children(&item).pop().unwrap();
     client.delete(&format!("{item}/{pin}"), Version::ANY).await.unwrap();
-    assert_eq!(claimed.done().await, Err(ClaimLost::Lost));
+    assert_eq!(claimed.done().await.map_err(|error| error.lost), Err(ClaimLost::Lost));
 }
 
 /// The reply to the deletion is lost, with and without the deletion.

@@ -9,7 +9,7 @@ use election_tokio::barrier::BarrierError;
 use election_tokio::counter::CounterError;
 use election_tokio::election::ElectionNode;
 use election_tokio::group::{MembershipError, WhenTaken};
-use election_tokio::lock::{LockError, LockFailure};
+use election_tokio::lock::{LockError, LockFailure, LockLost};
 use election_tokio::slots::SlotEvent;
 use election_tokio::{Client, CreateMode, ErrorCode};
 use zk_jute::OpCode;
@@ -74,6 +74,41 @@ async fn each_error_of_a_recipe_names_recipe_path_and_step() {
     names(&lock, &["lock /lock, acquire", "closed"]);
     names(&closed.queue("/queue").take().await.unwrap_err(), &["queue /queue, take", "closed"]);
     names(&closed.counter("/c").get().await.unwrap_err(), &["counter /c, get", "closed"]);
+}
+
+/// What ends with a leadership, a lock, a permit or a claim: the program that prints it holds several.
+#[tokio::test(start_paused = true)]
+async fn each_loss_names_recipe_path_and_step() {
+    let server = Server::new();
+    let client = server.client().await;
+    let mut nomination = client.election("/leader").nominate().unwrap();
+    let leadership = nomination.elected().await.unwrap();
+    let guard = client.lock("/a/lock").lock().await.unwrap();
+    let several = client.locks(["/b", "/c"]).lock().await.unwrap();
+    let permit = client.semaphore("/three", core::num::NonZeroU32::MIN).acquire().await.unwrap();
+    client.queue("/queue").put("wash").await.unwrap();
+    let mut claimed = client.queue("/queue").claim().await.unwrap();
+    let downgraded = client.read_lock("/lock").lock().await.unwrap().downgrade().await.unwrap_err();
+    names(&downgraded, &["lock /lock, downgrade"]);
+    client.close().await.unwrap();
+
+    let work = core::future::pending::<()>;
+    let closed = "session closed";
+    let loss = leadership.guard(work()).await.unwrap_err();
+    names(&loss, &["election /leader, lead", closed]);
+    assert_eq!(loss.lost, leadership.lost().await);
+    names(
+        &leadership.step_down_requested().await.unwrap_err(),
+        &["election /leader, lead", closed],
+    );
+    let loss = guard.guard(work()).await.unwrap_err();
+    names(&loss, &["lock /a/lock, hold", closed]);
+    assert!(matches!(loss.lost, LockLost::ClientClosed(_)));
+    names(&guard.revoke_requested().await.unwrap_err(), &["lock /a/lock, hold", closed]);
+    names(&several.guard(work()).await.unwrap_err(), &["lock /b, hold", closed]);
+    names(&permit.guard(work()).await.unwrap_err(), &["semaphore /three, hold", closed]);
+    assert_eq!(claimed.lost().await.to_string(), closed);
+    names(&claimed.done().await.unwrap_err(), &["queue /queue, done", closed]);
 }
 
 #[tokio::test(start_paused = true)]

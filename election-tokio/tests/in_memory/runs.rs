@@ -286,7 +286,8 @@ async fn by_the_policy_to_stop_a_leadership_ends_when_it_is_suspended() {
     wait(20).await;
     server.refuse();
     server.cut();
-    assert_eq!(leadership.guard(pending::<()>()).await, Err(LostReason::Suspended));
+    let loss = leadership.guard(pending::<()>()).await.unwrap_err();
+    assert_eq!(loss.lost, LostReason::Suspended);
     assert!(!leadership.is_valid());
     assert!(nomination.try_elected().unwrap().is_none(), "not while it is suspended");
     server.accept();

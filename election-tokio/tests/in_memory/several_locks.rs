@@ -137,7 +137,7 @@ async fn the_loss_of_one_lock_is_the_loss_of_all() {
         pending::<()>().await;
     });
     let lost = timeout(Duration::from_secs(60), working).await.unwrap().unwrap_err();
-    assert_eq!((lost.path.as_str(), lost.lost), (B, LockLost::Broken));
+    assert_eq!((lost.at.path(), lost.lost), (B, LockLost::Broken));
     assert!(!guard.is_valid() && guard.valid_until().is_none());
     assert_eq!(guard.remaining(), Duration::ZERO);
     assert_eq!(write().await, Err(TransactionError::NotHeld));

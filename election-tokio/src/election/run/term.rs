@@ -12,6 +12,7 @@ use super::cancelled::{CancelReason, Cancelled, Canceller};
 use super::options::{OnStepDownRequest, RunOptions};
 use super::report::{Term, TermEnd, WorkEnd};
 use super::wellbeing::Wellbeing;
+use crate::election::inner::LeadershipLost;
 use crate::election::leadership::Leadership;
 use crate::election::preferring::{BetterCandidate, PreferBetter};
 use crate::election::status::{LostReason, Role, Status};
@@ -52,8 +53,8 @@ pub(super) async fn lead<T>(
             return Term { token, end: TermEnd::Finished, work: WorkEnd::Returned(value) };
         }
         Ok(First::Ending(ending)) => ending,
-        Err(LostReason::Suspended) => Ending::Suspended,
-        Err(lost) => {
+        Err(LeadershipLost { lost: LostReason::Suspended, .. }) => Ending::Suspended,
+        Err(LeadershipLost { lost, .. }) => {
             canceller.cancel(CancelReason::Lost(lost), Instant::now());
             return Term { token, end: TermEnd::Lost(lost), work: WorkEnd::Dropped };
         }

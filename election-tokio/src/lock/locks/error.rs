@@ -2,6 +2,7 @@
 
 use election_core::format::Format;
 
+use crate::error::Place;
 use crate::lock::{LockError, LockLost};
 
 /// Why several locks were not acquired. None is held.
@@ -31,10 +32,10 @@ pub enum LocksError {
 
 /// Why several locks are not held any more: one of them was lost.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{path}: {lost}")]
+#[error("{at}: {lost}")]
 pub struct LocksLost {
-    /// The path of the lock that was lost first.
-    pub path: String,
+    /// The recipe, the path of the lock that was lost first, and the step.
+    pub at: Place,
     /// The reason.
     pub lost: LockLost,
 }

@@ -5,7 +5,7 @@ use core::pin::{Pin, pin};
 use core::task::Poll;
 
 use super::error::LocksLost;
-use crate::lock::{LockGuard, LockLost};
+use crate::lock::{HOLD, LockGuard, LockLost};
 
 /// A future among several of different holders.
 pub(super) type Boxed<'h, T> = Pin<Box<dyn Future<Output = T> + Send + 'h>>;
@@ -25,10 +25,10 @@ pub(super) async fn unless_lost<F: Future>(
         losses.push(Box::pin(guard.lost()));
     }
     core::future::poll_fn(|cx| {
-        for ((path, guard), loss) in held.iter().zip(&mut losses) {
+        for ((_, guard), loss) in held.iter().zip(&mut losses) {
             guard.held.notice_lapse();
             if let Poll::Ready(lost) = loss.as_mut().poll(cx) {
-                return Poll::Ready(Err(LocksLost { path: path.clone(), lost }));
+                return Poll::Ready(Err(LocksLost { at: guard.place(HOLD), lost }));
             }
         }
         work.as_mut().poll(cx).map(Ok)

@@ -236,7 +236,8 @@ impl Life {
                     books.queues[0].in_doubt(item);
                     Ok(())
                 });
-                match timeout(Self::patience(rng), claimed.done()).await {
+                let done = timeout(Self::patience(rng), claimed.done()).await;
+                match done.map(|done| done.map_err(|error| error.lost)) {
                     Err(_) | Ok(Err(ClaimLost::Lost | ClaimLost::Unknown)) => Outcome::Nothing,
                     Ok(Ok(())) => {
                         self.laws.returned(call, take);

@@ -2,6 +2,7 @@
 //! codes of scenarios, rooms of the laboratory. Names at the roots of the crates are few.
 #![forbid(unsafe_code)]
 
+mod causes;
 mod first_page;
 mod guide;
 mod hazards;

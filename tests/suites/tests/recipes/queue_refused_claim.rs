@@ -2,7 +2,7 @@
 //! that other takers have made in their place.
 
 use election_tokio::acl::Permissions;
-use election_tokio::queue::{ClaimLost, Claimed};
+use election_tokio::queue::{ClaimError, ClaimLost, Claimed};
 use election_tokio::{Client, Version};
 use zk_test_kit::election::soon;
 use zk_test_kit::failure::{TestFailure, TestResult};
@@ -57,7 +57,10 @@ async fn a_claim_that_may_not_be_given_back_is_given_back_once_it_may(
 ) -> TestResult {
     let Ground { node, first, claimed, proxy: _proxy } = Ground::new(server).await?;
     let given_back = soon("it hears of the refusal", claimed.give_back()).await?;
-    assert!(matches!(given_back, Err(ClaimLost::Failed(_))), "{given_back:?}");
+    assert!(
+        matches!(given_back, Err(ClaimError { lost: ClaimLost::Failed(_), .. })),
+        "{given_back:?}"
+    );
     goes_to_another(&node, &first).await
 }
 
@@ -66,7 +69,7 @@ async fn a_claim_that_may_not_be_finished_is_given_back_once_it_may(
 ) -> TestResult {
     let Ground { node, first, claimed, proxy: _proxy } = Ground::new(server).await?;
     let done = soon("it hears of the refusal", claimed.done()).await?;
-    assert!(matches!(done, Err(ClaimLost::Failed(_))), "{done:?}");
+    assert!(matches!(done, Err(ClaimError { lost: ClaimLost::Failed(_), .. })), "{done:?}");
     goes_to_another(&node, &first).await
 }
 

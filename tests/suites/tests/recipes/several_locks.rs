@@ -97,7 +97,7 @@ async fn a_broken_lock_ends_the_others(server: ServerKind) -> TestResult {
     arena.admin.delete(&format!("/a/{}", first.znode()), Version::ANY).await?;
     let work = guard.guard(core::future::pending::<()>());
     let lost = soon("the work is dropped", work).await?.expect_err("it is broken");
-    assert_eq!((lost.path.as_str(), lost.lost), ("/a", LockLost::Broken));
+    assert_eq!((lost.at.path(), lost.lost), ("/a", LockLost::Broken));
     let are_free = async || {
         let count = async |path| arena.admin.get_children(path).await.map(|of| of.iter().count());
         matches!((count("/b").await, count("/c").await), (Ok(0), Ok(0)))
