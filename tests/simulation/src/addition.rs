@@ -10,6 +10,7 @@ use zk_session::lease::LeaseGrade;
 use super::ensemble::TouchLoss;
 use super::keeper::KeeperLike;
 use super::locks::Locks;
+use super::many::Many;
 use super::operating::{Ends, Operating};
 use super::plan::Plan;
 use super::profile::UnknownName;
@@ -37,12 +38,14 @@ pub enum Addition {
     OldKeeper,
     /// They are `RaftKeeper`.
     RaftKeeper,
+    /// Clients keep a tree in caches, and write to it.
+    Many,
     /// Clients use all recipes, and their connections are cut at requests, many in a row.
     Cuts,
 }
 
 impl Addition {
-    const ALL: [Self; 9] = [
+    const ALL: [Self; 10] = [
         Self::BrokenAnswers,
         Self::Rounds,
         Self::Operating,
@@ -52,6 +55,7 @@ impl Addition {
         Self::OldKeeper,
         Self::RaftKeeper,
         Self::Cuts,
+        Self::Many,
     ];
 }
 
@@ -67,6 +71,7 @@ impl fmt::Display for Addition {
             Self::OldKeeper => "old-keeper",
             Self::RaftKeeper => "raft-keeper",
             Self::Cuts => "cuts",
+            Self::Many => "many",
         })
     }
 }
@@ -78,7 +83,7 @@ impl FromStr for Addition {
         let found = Self::ALL.into_iter().find(|addition| addition.to_string() == text);
         found.ok_or(UnknownName(
             "broken-answers, rounds, operating, deletions, held-machines, keeper, old-keeper, \
-             raft-keeper, cuts",
+             raft-keeper, cuts, many",
         ))
     }
 }
@@ -104,6 +109,7 @@ impl Plan {
             Addition::OldKeeper => self.be_like(Profile::KeeperBefore2512),
             Addition::RaftKeeper => self.be_like(Profile::RaftKeeper),
             Addition::Cuts => self.cut(),
+            Addition::Many => self.have_many(),
         }
         self
     }
@@ -167,6 +173,14 @@ impl Plan {
         self.locks.get_or_insert(locks);
         self.uses.get_or_insert(uses);
         self.incidents.extend(schedule::draw_of_cuts(&mut rng, self));
+        self.incidents.sort_by_key(|incident| incident.at);
+    }
+
+    /// Draws from numbers of its own, too.
+    fn have_many(&mut self) {
+        let mut rng = fastrand::Rng::with_seed(self.seed ^ 0x0000_3a2c_3a2c);
+        self.many = Some(Many::draw(&mut rng, self));
+        self.incidents.extend(schedule::draw_of_many(&mut rng, self));
         self.incidents.sort_by_key(|incident| incident.at);
     }
 }

@@ -1,6 +1,7 @@
 //! A process that stands for election and contends for locks: it drives `election-session` as every
 //! adapter does, and has users.
 
+mod caching;
 mod calls;
 mod confirming;
 mod contending;
@@ -14,7 +15,9 @@ mod observed;
 mod operating;
 mod queued;
 mod rounds;
+mod sharing;
 mod standing;
+mod tree_writes;
 mod users;
 mod using;
 
@@ -34,6 +37,7 @@ use zk_session::{
     TransportCommand, WhileDisconnected,
 };
 
+use self::caching::{Cached, Caching};
 pub(super) use self::calls::CallId;
 use self::calls::Calls;
 pub(super) use self::confirming::Question;
@@ -44,6 +48,7 @@ pub(super) use self::observed::Observed;
 use self::observed::Seen;
 use self::operating::Procedures;
 use self::queued::Queued;
+use self::sharing::Sharing;
 use self::standing::Standing;
 pub(super) use self::users::{Chore, Nomination};
 use self::users::{GuardedWrite, Stand, Terms};
@@ -83,6 +88,10 @@ pub(super) struct Client {
     rounds: BTreeMap<RecipeKey, Round>,
     using: Using,
     procedures: Procedures,
+    /// The caches of its user.
+    caches: BTreeMap<Cached, Caching>,
+    /// Its share of the slots, if its user has joined those that have one.
+    sharing: Option<Sharing>,
     /// Whether its user has closed it.
     usage: Usage,
     /// Writes under guard that wait for room.
@@ -118,6 +127,8 @@ impl Client {
             rounds: BTreeMap::new(),
             using: Using::default(),
             procedures: Procedures::default(),
+            caches: BTreeMap::new(),
+            sharing: None,
             usage: Usage::Open,
             writes: Vec::new(),
             calls: Calls::new(settings.seed),
@@ -149,7 +160,14 @@ impl Client {
 
     pub(super) fn poll_timeout(&self) -> Option<Instant> {
         let write = self.writes.iter().map(|write| write.due).min();
-        self.host.poll_timeout().into_iter().chain(write).chain(self.procedures.due()).min()
+        self.host
+            .poll_timeout()
+            .into_iter()
+            .chain(write)
+            .chain(self.procedures.due())
+            .chain(self.cache_due())
+            .chain(self.share_due())
+            .min()
     }
 
     /// Notes that another list of servers counts, of this length.
@@ -179,7 +197,11 @@ impl Client {
         observed.append(&mut self.told);
         while let Some(event) = self.host.poll_event(now) {
             self.see(now, event, observed);
+            observed.append(&mut self.told);
         }
+        self.drive_share(now);
+        self.drive_caches(now);
+        observed.append(&mut self.told);
     }
 
     /// Adds a nomination.
@@ -281,15 +303,17 @@ impl Client {
     /// Whether a nominee leads, or is the next to lead, as far as it knows; or a contender holds, or
     /// waits for the first of its queue.
     pub(super) fn needs_the_lease(&self, is_first: impl Fn(NomineeId, &str) -> bool) -> bool {
-        self.queued().any(|(_, queued)| match queued.role {
-            Role::Leading { .. } | Role::Suspended { .. } => true,
-            Role::Following { predecessor, leader, .. } => {
-                predecessor == leader && is_first(queued.id, &predecessor.text())
-            }
-            // The next that gets a permit.
-            Role::Standing => queue_of(queued.id) == Queue::SEMAPHORE,
-            _ => false,
-        })
+        // A member may plan, or hold a slot.
+        self.shares_slots()
+            || self.queued().any(|(_, queued)| match queued.role {
+                Role::Leading { .. } | Role::Suspended { .. } => true,
+                Role::Following { predecessor, leader, .. } => {
+                    predecessor == leader && is_first(queued.id, &predecessor.text())
+                }
+                // The next that gets a permit.
+                Role::Standing => queue_of(queued.id) == Queue::SEMAPHORE,
+                _ => false,
+            })
     }
 
     fn is_closed(&self) -> bool {

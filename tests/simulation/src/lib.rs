@@ -29,6 +29,7 @@ mod incident;
 mod keeper;
 mod links;
 mod locks;
+mod many;
 mod network;
 mod operating;
 mod outcome;
@@ -44,6 +45,7 @@ mod schedule;
 mod server;
 mod server_list;
 mod shrink;
+mod slots;
 mod story;
 // A recipe that none of the published crates knows.
 #[path = "../../../election-session/tests/toy/mod.rs"]
@@ -58,7 +60,9 @@ pub use ending::{Ending, Moment};
 pub use incident::{Ban, Heading, Incident, Others, Place, What, Who, Whom};
 pub use links::Impairment;
 pub use operating::GivingUp;
-pub use outcome::{Law, LockStats, OperatingStats, Outcome, Stats, UseStats, Violation};
+pub use outcome::{
+    Law, LockStats, OperatingStats, Outcome, SlotStats, Stats, TreeStats, UseStats, Violation,
+};
 pub use plan::Plan;
 pub use profile::{Profile, UnknownName, parse_grade};
 pub use queue::Queue;

@@ -1,5 +1,7 @@
 //! The outcome of a run.
 
+mod many;
+
 use core::fmt;
 use core::ops::AddAssign;
 use core::time::Duration;
@@ -7,6 +9,7 @@ use std::collections::BTreeMap;
 
 use super::clock::Time;
 use super::story::Story;
+pub use many::{SlotStats, TreeStats};
 
 /// A law of the simulation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -104,6 +107,10 @@ pub enum Law {
     /// In a hand-over those stand behind, and only those, that are ahead of the candidate that it names,
     /// and consent: at their next look.
     MakesWay,
+    /// A plan of slots is even, and moves as few as there can be.
+    PlansEven,
+    /// A cache is the servers' tree after the transaction that it names, and tells of each change once.
+    TreesAsTheyWere,
     /// Once all is well, those that wait at a barrier or for an item go on as soon as they can.
     WokenInTime,
     /// Once all is well, one nominee leads and the others follow, within a bound.
@@ -163,6 +170,8 @@ impl fmt::Display for Law {
             Self::EpochsInOrder => "an epoch that goes back",
             Self::HandedOver => "a hand-over to another candidate",
             Self::MakesWay => "a nominee that does not make way as it is to",
+            Self::PlansEven => "a plan that is uneven, or moves too much",
+            Self::TreesAsTheyWere => "a cached tree that never was",
             Self::WokenInTime => "one that waits and is forgotten",
             Self::LeaderInTime => "no settled election in time",
             Self::Silence => "traffic while nothing happens",
@@ -204,6 +213,10 @@ pub struct Stats {
     pub locks: LockStats,
     /// The fates of uses of barriers, queues and the counter.
     pub uses: UseStats,
+    /// What caches have told of the tree.
+    pub trees: TreeStats,
+    /// What became of slots.
+    pub slots: SlotStats,
     /// How elections were operated.
     pub operating: OperatingStats,
     /// Leaderships that were announced.
@@ -365,6 +378,8 @@ impl AddAssign<&Self> for Stats {
         self.elections += other.elections;
         self.locks += other.locks;
         self.uses += other.uses;
+        self.trees += other.trees;
+        self.slots += other.slots;
         self.operating += other.operating;
         self.announced += other.announced;
         self.stale += other.stale;

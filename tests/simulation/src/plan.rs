@@ -15,6 +15,7 @@ use super::ensemble::{ReadOnlyMode, TouchLoss};
 use super::incident::{Incident, What};
 use super::keeper::KeeperLike;
 use super::locks::Locks;
+use super::many::Many;
 use super::operating::{Ends, Operating};
 use super::profile::{Profile, grade_name};
 use super::queue::Queue;
@@ -80,6 +81,8 @@ pub struct Plan {
     pub(super) locks: Option<Locks>,
     /// How clients use barriers, queues and the counter, if they do.
     pub(super) uses: Option<Uses>,
+    /// How clients keep a tree, if they do.
+    pub(super) many: Option<Many>,
     /// The servers, if they are not ZooKeeper's.
     pub(super) like: Option<KeeperLike>,
     /// How elections are operated, if they are.
@@ -161,6 +164,7 @@ impl Plan {
             addition: None,
             locks: None,
             uses: None,
+            many: None,
             like: None,
             operating: None,
             heartbeats: HeartbeatPace::default(),
@@ -455,6 +459,9 @@ impl Plan {
                 f,
                 "a recipe each {every} ms, for {longest} ms at most; {participants} enter"
             )?;
+        }
+        if let Some(Many { every }) = self.many {
+            writeln!(f, "a write to the tree each {} ms", every.as_millis())?;
         }
         if let Some(like) = self.like {
             writeln!(f, "{like:?}")?;

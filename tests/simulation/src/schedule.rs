@@ -14,6 +14,7 @@ mod cuts;
 mod held_machines;
 mod keepers;
 mod locks;
+mod many;
 mod operating;
 mod uses;
 
@@ -22,6 +23,7 @@ pub(super) use self::cuts::draw as draw_of_cuts;
 pub(super) use self::held_machines::draw as draw_of_held_machines;
 pub(super) use self::keepers::draw as draw_of_keepers;
 pub(super) use self::locks::draw as draw_of_locks;
+pub(super) use self::many::draw as draw_of_many;
 pub(super) use self::operating::{draw as draw_of_operating, draw_of_deletions};
 pub(super) use self::uses::draw as draw_of_uses;
 

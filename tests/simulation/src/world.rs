@@ -14,8 +14,10 @@ mod phase;
 mod process;
 mod rounds;
 mod servers;
+mod sharing;
 mod target;
 mod traffic;
+mod trees;
 mod trouble;
 mod users;
 mod uses;
@@ -33,6 +35,8 @@ use self::faults::Undo;
 use self::held_machines::Stale;
 use self::phase::Phase;
 use self::process::Process;
+use self::sharing::SlotBook;
+use self::trees::Trees;
 use self::trouble::Troubles;
 use self::uses::UseBook;
 use super::agenda::Agenda;
@@ -48,6 +52,7 @@ use super::plan::Plan;
 use super::queue::{Kind, Queue};
 use super::round::{Round, Winners};
 use super::server::{Condition, Host};
+use super::slots::WorkEnds;
 use super::story::{Recording, Story};
 use super::uses::Verdict;
 
@@ -81,6 +86,12 @@ enum Event {
     Use(usize),
     /// It has what it wanted, or wants it no longer.
     EndUse(usize, NomineeId, Verdict),
+    /// A client writes to the tree that all keep.
+    TendTree(usize),
+    /// A client joins those that share slots, or leaves them; its works write.
+    TendShare(usize),
+    /// The user of a client ends the work on a slot.
+    EndWork(usize, u32, WorkEnds),
     /// Somebody looks whether those make way that are asked to in a hand-over.
     CheckWay,
     /// Clients play a round.
@@ -129,6 +140,10 @@ pub(super) struct World<'p> {
     winners: Winners,
     /// In runs in which clients use barriers, queues and the counter.
     uses: Option<UseBook>,
+    /// In runs in which clients keep a tree.
+    trees: Option<Trees>,
+    /// In runs in which clients share slots.
+    slots: Option<SlotBook>,
     /// In runs in which elections are operated.
     operated: Option<Operated>,
     /// How many reasons there are for an election to be ended.
@@ -146,9 +161,23 @@ pub(super) struct World<'p> {
 pub(super) fn run(plan: &Plan, recording: Recording) -> Outcome {
     let mut world = World::new(plan, recording);
     let violation = world.run();
-    let World { mut stats, story, now, holders, candidates, winners, uses, operated, .. } = world;
+    let World {
+        mut stats,
+        story,
+        now,
+        holders,
+        candidates,
+        winners,
+        uses,
+        trees,
+        slots,
+        operated,
+        ..
+    } = world;
     stats.operating = operated.map(|operated| operated.stats).unwrap_or_default();
     stats.uses = uses.map(|book| book.stats()).unwrap_or_default();
+    stats.slots = slots.map(|book| book.stats()).unwrap_or_default();
+    stats.trees = trees.map(|trees| trees.stats()).unwrap_or_default();
     stats.rounds = u64::try_from(winners.count()).unwrap_or(u64::MAX);
     stats.runs = 1;
     for (queue, holders) in Queue::ALL.into_iter().zip(&holders) {
@@ -205,6 +234,9 @@ impl World<'_> {
             Event::LetGo(client, contender) => self.let_go(client, contender)?,
             Event::Use(client) => self.use_recipe(client)?,
             Event::EndUse(client, id, verdict) => self.end_use(client, id, verdict)?,
+            Event::TendTree(client) => self.tend_tree(client)?,
+            Event::TendShare(client) => self.tend_share(client)?,
+            Event::EndWork(client, slot, ends) => self.end_work(client, slot, ends)?,
             Event::CheckWay => self.check_way()?,
             Event::Play(round) => self.play(round)?,
             Event::Leave(client) => self.leave(client)?,
@@ -256,6 +288,7 @@ impl World<'_> {
             let of_it = self.valid.iter().filter(|valid| queue_of(valid.nominee) == queue);
             holders.check(of_it.copied())?;
         }
+        self.check_slots()?;
         self.check_stale()
     }
 

@@ -5,7 +5,9 @@ use core::ops::Range;
 use std::panic::resume_unwind;
 
 use zk_session::lease::LeaseGrade;
-use zk_simulation::{Addition, Law, OperatingStats, Plan, Profile, Recording, run, shrink};
+use zk_simulation::{
+    Addition, Law, OperatingStats, Plan, Profile, Recording, SlotStats, TreeStats, run, shrink,
+};
 
 /// Runs seeds on all cores, and tells the story of each that breaks a law.
 fn broken(profile: Profile, seeds: &Range<u64>) -> Vec<String> {
@@ -221,6 +223,25 @@ fn the_laws_hold_where_connections_are_cut_at_every_request() {
         cuts += outcome.stats.cuts;
     }
     assert!(cuts > 3_000, "{cuts} connections were cut at a request");
+}
+
+/// Cached trees are the servers' at each moment that they name, and slots are shared out evenly and held by one at a
+/// time, whatever fails.
+#[test]
+fn the_laws_hold_where_clients_have_many_things() {
+    let (mut trees, mut slots) = (TreeStats::default(), SlotStats::default());
+    for seed in 0..48 {
+        let plan = Plan::draw(seed, Profile::in_turn(seed), None).with(Addition::Many);
+        let outcome = run(&plan, Recording::Off);
+        let command = plan.command();
+        assert!(outcome.violation.is_none(), "{:?}\n{command}", outcome.violation);
+        trees += outcome.stats.trees;
+        slots += outcome.stats.slots;
+    }
+    assert!(trees.caches > 500 && trees.moments > 10_000, "{trees:?}");
+    assert!(trees.unseen <= trees.moments / 100, "{trees:?}");
+    assert!(slots.gained > 500 && slots.lost > 100 && slots.writes > 400, "{slots:?}");
+    assert!(slots.plans > 300 && slots.excused < slots.plans * 2 / 3, "{slots:?}");
 }
 
 /// The toy is no less at home on a host than a nominee: whatever fails, a round has one winner, and

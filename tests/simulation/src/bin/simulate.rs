@@ -4,7 +4,7 @@
 //! profile says what fails: `clients`, `follower`, `quorum`; without one the seeds take turns. A grade
 //! that does not hold under the profile is *expected* to break: `--grade contact --profile follower`.
 //! `--with broken-answers`, `rounds`, `operating`, `deletions`, `held-machines`,
-//! `keeper`, `old-keeper`, `raft-keeper` or `cuts` adds what no seed draws. With `--story`, each seed tells
+//! `keeper`, `old-keeper`, `raft-keeper`, `cuts` or `many` adds what no seed draws. With `--story`, each seed tells
 //! what happened in it. A seed that breaks a law is cut down to the needed incidents, and told; the
 //! exit code is then 1. With `--until-broken` the first such seed is the last.
 
@@ -19,8 +19,8 @@ use std::time::{Duration, Instant};
 
 use zk_session::lease::LeaseGrade;
 use zk_simulation::{
-    Addition, Law, OperatingStats, Outcome, Plan, Profile, Recording, Stats, UseStats, Violation,
-    keep_panics_quiet, parse_grade, run, shrink,
+    Addition, Law, OperatingStats, Outcome, Plan, Profile, Recording, SlotStats, Stats, TreeStats,
+    UseStats, Violation, keep_panics_quiet, parse_grade, run, shrink,
 };
 
 /// Violations that are told in full.
@@ -199,6 +199,20 @@ fn tell_of_uses(uses: UseStats) {
     );
 }
 
+fn tell_of_trees(trees: TreeStats) {
+    println!(
+        "{} caches of a tree told of {} changes; {} moments were the servers', {} not seen there",
+        trees.caches, trees.changes, trees.moments, trees.unseen
+    );
+}
+
+fn tell_of_slots(slots: SlotStats) {
+    println!(
+        "slots: {} gained, {} lost, {} written to; {} plans, which moved {}, {} not held against another",
+        slots.gained, slots.lost, slots.writes, slots.plans, slots.moved, slots.excused
+    );
+}
+
 fn tell_of_stops(stats: &Stats) {
     println!(
         "{} leaderships announced; {} stale beside another one by a clock that stood still; {} confirmed",
@@ -270,6 +284,8 @@ fn summarise(tally: &Tally, wall: Duration) {
         locks.gave_up,
     );
     tell_of_uses(stats.uses);
+    tell_of_trees(stats.trees);
+    tell_of_slots(stats.slots);
     tell_of_operating(stats.operating);
     tell_of_stops(stats);
     for (kind, count) in &stats.incidents {

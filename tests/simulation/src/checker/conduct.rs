@@ -203,6 +203,14 @@ impl Automaton {
                 | Observed::ElectionDeleted
                 | Observed::AsksToConfirm { .. }
                 | Observed::Confirmed(_)
+                | Observed::SlotContenderOver
+                | Observed::SlotGained(..)
+                | Observed::SlotLost(_)
+                | Observed::SlotToGiveUp(..)
+                | Observed::CacheBegins(_)
+                | Observed::CacheEnds
+                | Observed::Cached(_)
+                | Observed::CacheShows(..)
                 | Observed::Entry(_),
             ) => state,
             (Self::Apart, Observed::ConnectFailed)

@@ -90,7 +90,12 @@ impl Client {
         submitted.is_ok().then_some(call)
     }
 
-    fn watch(&mut self, now: Instant, read: Watching<'_>) {
+    /// Returns the name of the call and the watch that it leaves, if it is taken.
+    pub(super) fn submit_read_and_watch(
+        &mut self,
+        now: Instant,
+        read: Watching<'_>,
+    ) -> Option<(CallId, CallerWatch)> {
         let call = self.next_call();
         let kind = match read {
             Watching::Exists(_) => WatchKind::Exists,
@@ -98,19 +103,34 @@ impl Client {
         };
         let submitted = self.host.submit_watching(now, call, read, call);
         self.note(call, Some(kind), &submitted);
-        self.calls.watches.extend(submitted.ok().map(|watch| (call, watch)));
+        submitted.ok().map(|watch| (call, watch))
+    }
+
+    /// Does so of a watch that stays.
+    pub(super) fn submit_watch(
+        &mut self,
+        now: Instant,
+        watch: (&str, WatchMode),
+    ) -> Option<(CallId, CallerWatch)> {
+        let call = self.next_call();
+        let submitted = self.host.submit_persistent(now, call, watch, call);
+        self.note(call, Some(WatchKind::Persistent), &submitted);
+        submitted.ok().map(|watch| (call, watch))
+    }
+
+    fn watch(&mut self, now: Instant, read: Watching<'_>) {
+        let watch = self.submit_read_and_watch(now, read);
+        self.calls.watches.extend(watch);
     }
 
     fn watch_on(&mut self, now: Instant, path: &str) {
-        let call = self.next_call();
         let mode = if self.calls.random.bool() {
             WatchMode::Persistent
         } else {
             WatchMode::PersistentRecursive
         };
-        let submitted = self.host.submit_persistent(now, call, (path, mode), call);
-        self.note(call, Some(WatchKind::Persistent), &submitted);
-        self.calls.watches.extend(submitted.ok().map(|watch| (call, watch)));
+        let watch = self.submit_watch(now, (path, mode));
+        self.calls.watches.extend(watch);
     }
 
     /// Forgets a watch: one that waits, one that is over, or one of an earlier session, of which

@@ -1,11 +1,14 @@
 //! The observations of a client from outside.
 
 use core::time::Duration;
+use std::sync::Arc;
 
 use election_core::election::{Cause, Notice, Role};
 use election_core::lock::{GaveUp, LockEnd, LockNotice};
 use election_core::name::Sequence;
 use election_core::{NomineeId, Phase, Recipe as _, Token};
+use election_session::cache::{CacheChange, CachedNode};
+use election_session::slots::SlotName;
 use election_session::{Event, GrantChange, RecipeEnd, Step, Wake};
 use zk_jute::records::EventType;
 use zk_jute::{SessionId, Zxid};
@@ -18,6 +21,7 @@ use super::using::Told;
 use super::{CallId, Client, Leader, Question};
 use crate::checker::{Entry, ServerKind};
 use crate::queue::Queue;
+use crate::recipes::Part;
 use crate::round::Round;
 use crate::toy;
 
@@ -109,6 +113,22 @@ pub(crate) enum Observed {
     },
     /// A quorum has confirmed that a leader leads.
     Confirmed(Question),
+    /// A client holds a slot.
+    SlotGained(SlotName, Token),
+    /// A client has lost one that it held.
+    SlotLost(SlotName),
+    /// The user of a client is to end the work on a slot within that time by its clock.
+    SlotToGiveUp(SlotName, Duration),
+    /// A contender for a slot, or a member, is over.
+    SlotContenderOver,
+    /// A client begins to keep this part of the tree.
+    CacheBegins(Part),
+    /// A client has dropped its cache.
+    CacheEnds,
+    /// What a cache tells.
+    Cached(CacheChange),
+    /// What a cache has at a moment that it names.
+    CacheShows(Part, Zxid, Vec<(Arc<str>, Arc<CachedNode>)>),
     /// What passes between the client's host and its user.
     Entry(Entry),
 }
@@ -160,6 +180,10 @@ impl Client {
                 observed.push(Observed::Entry(Entry::Over(key, end)));
                 self.rounds.remove(&key);
                 observed.extend(self.see_use_over((key, &recipe), end));
+                if matches!(&*recipe, Standing::SlotMember(_) | Standing::SlotLock(_)) {
+                    observed.push(Observed::SlotContenderOver);
+                    self.see_share_over(now, key);
+                }
                 self.seen.remove(&key);
                 // Those that have told their end say nothing more.
                 if let (RecipeEnd::HostEnded(_), Phase::Standing | Phase::Leaving, Some(queued)) =
@@ -193,15 +217,23 @@ impl Client {
                 observed.push(Observed::Entry(Entry::Ended(end)));
                 observed.push(Observed::Ended(end));
             }
-            Event::Fired { watcher, .. } => {
+            Event::Fired { watcher, kind, zxid } => {
+                self.cache_fired(watcher, kind, zxid);
                 observed.push(Observed::Fired);
                 observed.push(Observed::Entry(Entry::Fired(watcher)));
             }
-            Event::Changed { watcher, .. } | Event::ChangesMissed { watcher } => {
+            Event::Changed { watcher, path, kind, zxid } => {
+                self.cache_changed(watcher, (&path, kind, zxid));
+                observed.push(Observed::Fired);
+                observed.push(Observed::Entry(Entry::Told(watcher)));
+            }
+            Event::ChangesMissed { watcher } => {
+                self.cache_missed(watcher);
                 observed.push(Observed::Fired);
                 observed.push(Observed::Entry(Entry::Told(watcher)));
             }
             Event::WatchLost { watcher } => {
+                self.cache_lost(watcher);
                 observed.push(Observed::WatchLost);
                 observed.push(Observed::Entry(Entry::Lost(watcher)));
             }
@@ -221,6 +253,8 @@ impl Client {
             outcome.as_ref().map(|_| ()).map_err(|failure| *failure),
         )));
         self.procedure_answered(now, call, &outcome);
+        self.cache_answered(now, call, &outcome);
+        self.plan_answered(call);
         observed.append(&mut self.told);
     }
 
@@ -236,6 +270,15 @@ impl Client {
             observed.push(Observed::Entry(Entry::Stepped(step.key)));
             observed.extend(step.woken_by.map(|_| Observed::Fired));
             observed.extend(step.notice.and_then(|notice| self.see_use(step.key, notice)));
+            return;
+        }
+        if self.is_shared(step.key) {
+            observed.push(Observed::Entry(Entry::Stepped(step.key)));
+            observed.extend(step.woken_by.map(|_| Observed::Fired));
+            if let Some(GrantChange::Announced { .. }) = step.grant {
+                observed.push(Observed::Entry(Entry::Announced(step.key)));
+            }
+            observed.extend(self.see_share(now, (step.key, step.grant)));
             return;
         }
         let queued = self.host.recipe(step.key).and_then(Standing::queued);

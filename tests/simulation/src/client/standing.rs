@@ -28,6 +28,10 @@ pub(crate) enum Standing {
     DoubleBarrier(Box<DoubleBarrier>),
     Taker(Box<Claimant>),
     Counter(Box<CounterChange>),
+    /// Of a member that shares slots: its candidate.
+    SlotMember(Nominee),
+    /// Of such a member: a contender for the lock of a slot.
+    SlotLock(Lock),
 }
 
 /// How many items takers remember of a list: few, so that there are some that do not fit.
@@ -81,7 +85,9 @@ impl Standing {
             | Self::Barrier(_)
             | Self::DoubleBarrier(_)
             | Self::Taker(_)
-            | Self::Counter(_) => None,
+            | Self::Counter(_)
+            | Self::SlotMember(_)
+            | Self::SlotLock(_) => None,
         }
     }
 }
@@ -91,8 +97,12 @@ impl Recipe for Standing {
 
     fn handle_event<'a, 'e: 'a>(&'a mut self, event: Event<'e>) -> Output<'a, StandingNotice> {
         match self {
-            Self::Nominee(nominee) => told(nominee.handle_event(event), StandingNotice::Nominee),
-            Self::Lock(lock) => told(lock.handle_event(event), StandingNotice::Lock),
+            Self::Nominee(nominee) | Self::SlotMember(nominee) => {
+                told(nominee.handle_event(event), StandingNotice::Nominee)
+            }
+            Self::Lock(lock) | Self::SlotLock(lock) => {
+                told(lock.handle_event(event), StandingNotice::Lock)
+            }
             Self::Semaphore(semaphore) => told(semaphore.handle_event(event), StandingNotice::Lock),
             Self::Player(player) => told(player.handle_event(event), StandingNotice::Player),
             Self::Barrier(barrier) => told(barrier.handle_event(event), StandingNotice::Barrier),
@@ -108,8 +118,10 @@ impl Recipe for Standing {
 
     fn withdraw(&mut self) -> Output<'_, StandingNotice> {
         match self {
-            Self::Nominee(nominee) => told(nominee.withdraw(), StandingNotice::Nominee),
-            Self::Lock(lock) => told(lock.withdraw(), StandingNotice::Lock),
+            Self::Nominee(nominee) | Self::SlotMember(nominee) => {
+                told(nominee.withdraw(), StandingNotice::Nominee)
+            }
+            Self::Lock(lock) | Self::SlotLock(lock) => told(lock.withdraw(), StandingNotice::Lock),
             Self::Semaphore(semaphore) => told(semaphore.withdraw(), StandingNotice::Lock),
             Self::Player(player) => told(player.withdraw(), StandingNotice::Player),
             Self::Barrier(barrier) => told(barrier.withdraw(), StandingNotice::Barrier),
@@ -121,8 +133,8 @@ impl Recipe for Standing {
 
     fn phase(&self) -> Phase {
         match self {
-            Self::Nominee(nominee) => nominee.phase(),
-            Self::Lock(lock) => lock.phase(),
+            Self::Nominee(nominee) | Self::SlotMember(nominee) => nominee.phase(),
+            Self::Lock(lock) | Self::SlotLock(lock) => lock.phase(),
             Self::Semaphore(semaphore) => semaphore.phase(),
             Self::Player(player) => player.phase(),
             Self::Barrier(barrier) => barrier.phase(),
@@ -134,8 +146,8 @@ impl Recipe for Standing {
 
     fn hold(&self) -> Hold {
         match self {
-            Self::Nominee(nominee) => nominee.hold(),
-            Self::Lock(lock) => lock.hold(),
+            Self::Nominee(nominee) | Self::SlotMember(nominee) => nominee.hold(),
+            Self::Lock(lock) | Self::SlotLock(lock) => lock.hold(),
             Self::Semaphore(semaphore) => semaphore.hold(),
             Self::Player(player) => player.hold(),
             Self::Barrier(barrier) => barrier.hold(),
@@ -147,8 +159,8 @@ impl Recipe for Standing {
 
     fn heartbeat(&self) -> Option<Znode<'_>> {
         match self {
-            Self::Nominee(nominee) => nominee.heartbeat(),
-            Self::Lock(lock) => lock.heartbeat(),
+            Self::Nominee(nominee) | Self::SlotMember(nominee) => nominee.heartbeat(),
+            Self::Lock(lock) | Self::SlotLock(lock) => lock.heartbeat(),
             Self::Semaphore(semaphore) => semaphore.heartbeat(),
             Self::Player(player) => player.heartbeat(),
             Self::Barrier(barrier) => barrier.heartbeat(),
@@ -160,8 +172,8 @@ impl Recipe for Standing {
 
     fn awaits_change(&self, ticket: Ticket) -> bool {
         match self {
-            Self::Nominee(nominee) => nominee.awaits_change(ticket),
-            Self::Lock(lock) => lock.awaits_change(ticket),
+            Self::Nominee(nominee) | Self::SlotMember(nominee) => nominee.awaits_change(ticket),
+            Self::Lock(lock) | Self::SlotLock(lock) => lock.awaits_change(ticket),
             Self::Semaphore(semaphore) => semaphore.awaits_change(ticket),
             Self::Player(player) => player.awaits_change(ticket),
             Self::Barrier(barrier) => barrier.awaits_change(ticket),
@@ -173,8 +185,8 @@ impl Recipe for Standing {
 
     fn awaits_delay(&self) -> Option<Duration> {
         match self {
-            Self::Nominee(nominee) => nominee.awaits_delay(),
-            Self::Lock(lock) => lock.awaits_delay(),
+            Self::Nominee(nominee) | Self::SlotMember(nominee) => nominee.awaits_delay(),
+            Self::Lock(lock) | Self::SlotLock(lock) => lock.awaits_delay(),
             Self::Semaphore(semaphore) => semaphore.awaits_delay(),
             Self::Player(player) => player.awaits_delay(),
             Self::Barrier(barrier) => barrier.awaits_delay(),
@@ -186,8 +198,8 @@ impl Recipe for Standing {
 
     fn waits_for_look(&self) -> bool {
         match self {
-            Self::Nominee(nominee) => nominee.waits_for_look(),
-            Self::Lock(lock) => lock.waits_for_look(),
+            Self::Nominee(nominee) | Self::SlotMember(nominee) => nominee.waits_for_look(),
+            Self::Lock(lock) | Self::SlotLock(lock) => lock.waits_for_look(),
             Self::Semaphore(semaphore) => semaphore.waits_for_look(),
             Self::Player(player) => player.waits_for_look(),
             Self::Barrier(barrier) => barrier.waits_for_look(),

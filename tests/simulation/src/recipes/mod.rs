@@ -4,7 +4,9 @@
 mod barrier;
 mod counter;
 mod double_barrier;
+mod plan;
 mod queue;
+mod tree;
 
 use zk_embedded::{Database, Znode};
 use zk_jute::Zxid;
@@ -12,7 +14,9 @@ use zk_jute::Zxid;
 pub use barrier::BarrierBook;
 pub use counter::CounterBook;
 pub use double_barrier::DoubleBarrierBook;
+pub use plan::{Moves, PlanBook, PlanCounts, SLOTS};
 pub use queue::{ItemId, Put, QueueBook};
+pub use tree::{NAMES, Part, TREE, TreeBook, TreeCounts};
 
 /// How a law was broken.
 pub type Broken = String;

@@ -12,6 +12,8 @@ use zk_session::{Limits, ReadOnlyServers, WhileDisconnected};
 use super::held_machines::Stale;
 use super::phase::Phase;
 use super::process::Process;
+use super::sharing::SlotBook;
+use super::trees::Trees;
 use super::trouble::Troubles;
 use super::uses::UseBook;
 use super::{Event, World};
@@ -81,6 +83,8 @@ impl<'p> World<'p> {
             story: Story::new(recording),
             winners: Winners::default(),
             uses: UseBook::of(plan),
+            trees: Trees::of(plan),
+            slots: SlotBook::of(plan),
             stale: Stale::default(),
             operated: plan.operating.map(|operating| Operated::new(operating.lock_delay)),
             ends: BTreeMap::new(),
@@ -116,6 +120,12 @@ impl<'p> World<'p> {
         if let Some(uses) = plan.uses {
             for (client, standing) in plan.nominees.iter().enumerate() {
                 self.agenda.add(standing.from + uses.every, Event::Use(client));
+            }
+        }
+        if let Some(many) = plan.many {
+            for (client, standing) in plan.nominees.iter().enumerate() {
+                self.agenda.add(standing.from + many.every, Event::TendTree(client));
+                self.agenda.add(standing.from + many.every / 2, Event::TendShare(client));
             }
         }
         for (index, incident) in plan.incidents.iter().enumerate() {

@@ -146,7 +146,8 @@ impl World<'_> {
             if self.plan.writes_in_epochs() { &Queue::ELECTIONS } else { &[] };
         let resources = queues.map(|queue| queue.resource());
         let resources = resources.chain(registers.iter().map(|queue| queue.register()));
-        let resources: Vec<Chore> = resources.map(|path| Chore::Create(path.to_owned())).collect();
+        let resources = resources.map(|path| Chore::Create(path.to_owned()));
+        let resources: Vec<Chore> = resources.chain(self.resources_of_slots()).collect();
         let created = self.give(&resources);
         debug_assert!(created.is_ok(), "nothing has happened yet");
     }

@@ -126,6 +126,8 @@ impl World<'_> {
             .find_map(|queue| self.unsettled_in(queue))
             .or_else(|| Queue::LOCKS.into_iter().find_map(|queue| self.unsettled_lock(queue)))
             .or_else(|| self.unsettled_use())
+            .or_else(|| self.unsettled_tree())
+            .or_else(|| self.unsettled_share())
             .or_else(|| self.hand_over_left())
             .or_else(|| self.debtor())
             .or_else(|| self.stale_member())
@@ -229,6 +231,7 @@ impl World<'_> {
 
     fn begin_silence(&mut self) -> Result<(), Broken> {
         self.check_marks()?;
+        self.check_trees()?;
         for process in &mut self.processes {
             process.traffic = super::process::Traffic::default();
         }
@@ -257,7 +260,8 @@ impl World<'_> {
             let most = u32::try_from(span.as_millis() / interval).unwrap_or(u32::MAX) + 2;
             let looks = span.as_millis() * 4 / 3 / self.plan.look_every.as_millis().max(1) + 1;
             let looks = u32::try_from(looks).unwrap_or(u32::MAX);
-            let nominees = process.client.as_ref().map_or(0, Client::parts);
+            let parts = |client: &Client| client.parts() + client.parts_of_share();
+            let nominees = process.client.as_ref().map_or(0, parts);
             let nominees = u32::try_from(nominees).unwrap_or(u32::MAX);
             // A lease that cannot be kept is proved anew again and again.
             let beats = if self.plan.is_prompt() { 2 * most } else { 3 * most };
@@ -306,7 +310,10 @@ impl World<'_> {
     /// Ends the client, in one way or another.
     pub(super) fn leave(&mut self, client: usize) -> Result<(), Broken> {
         match self.rng.u8(0..3) {
-            0 => self.withdraw(client),
+            0 => {
+                self.leave_share(client);
+                self.withdraw(client)
+            }
             1 => self.close_client(client).map(drop),
             _ => {
                 self.crash_for_good(client);
@@ -322,7 +329,7 @@ impl World<'_> {
             .filter_map(|process| process.client.as_ref())
             .map(|client| client.nominees().count())
             .sum();
-        let candidates = self.candidates.count_all() + self.hand_overs_left();
+        let candidates = self.candidates.count_all() + self.hand_overs_left() + self.shares_left();
         (standing > 0 || candidates > 0)
             .then(|| format!("{standing} that queue, and {candidates} znodes, are left"))
     }

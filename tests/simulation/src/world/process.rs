@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use election_core::election::Notice;
 use election_core::{NomineeId, Token};
+use election_session::slots::SlotName;
 use zk_jute::SessionId;
 use zk_session::Instant;
 use zk_session::lease::HeartbeatPace;
@@ -153,6 +154,7 @@ impl Process {
                 self.connected_at = None;
                 self.traffic.losses += 1;
             }
+            Observed::SlotContenderOver => self.candidates_gone += 1,
             Observed::HeartbeatRefused => self.refused_at = Some(now),
             Observed::Notice { nominee, notice: Notice::Elected(_) } => {
                 self.promoted.insert(*nominee, now);
@@ -288,6 +290,14 @@ impl Process {
         let ahead = self.now(now) + behind;
         let is_valid = deadline.is_some_and(|end| ahead < end);
         self.valid(now).filter(move |_| is_valid)
+    }
+
+    /// Returns the slots that this process would call its own at this moment, whatever it does.
+    pub(super) fn slots(&self, now: Time) -> impl Iterator<Item = (&SlotName, Token)> {
+        let now = self.now(now);
+        let client = self.client.as_ref();
+        let client = client.filter(|client| client.lease_deadline().is_some_and(|end| now < end));
+        client.into_iter().flat_map(Client::held_slots)
     }
 
     /// Returns the leaderships that its driver would be told are held.

@@ -55,7 +55,8 @@ impl World<'_> {
         let are_left = Queue::LOCKS.into_iter().any(|queue| self.candidates.count(queue) > 0);
         let contenders = |process: &Process| if are_left { process.contenders_gone } else { 0 };
         let count = |process: &Process| {
-            let nominees = process.client.as_ref().map_or(0, Client::parts);
+            let parts = |client: &Client| client.parts() + client.parts_of_share();
+            let nominees = process.client.as_ref().map_or(0, parts);
             (nominees, process.candidates_gone + contenders(process))
         };
         let (nominees, gone) = self

@@ -203,6 +203,8 @@ impl World<'_> {
         self.observe_locks(client, what)?;
         self.observe_operating(client, what)?;
         self.observe_confirmation(client, what)?;
+        self.observe_tree(client, what)?;
+        self.observe_share(client, what)?;
         match what {
             Observed::Announced { nominee, until, .. } => {
                 self.stats.announced += 1;
@@ -300,7 +302,17 @@ impl World<'_> {
             | Observed::OutOfTerms { .. }
             | Observed::AsksToConfirm { .. }
             | Observed::Confirmed(_)
+            | Observed::CacheShows(..)
+            | Observed::SlotContenderOver
             | Observed::Entry(_) => return,
+            Observed::SlotGained(slot, token) => format!("gains slot {slot} by {token}"),
+            Observed::SlotLost(slot) => format!("loses slot {slot}"),
+            Observed::SlotToGiveUp(slot, within) => {
+                format!("is to give slot {slot} up within {} ms", within.as_millis())
+            }
+            Observed::CacheBegins(part) => format!("keeps {part:?} of the tree"),
+            Observed::CacheEnds => "drops its cache".to_owned(),
+            Observed::Cached(change) => format!("its cache tells {change:?}"),
             Observed::FoundBusy { contender } => format!("{}: found it busy", name(*contender)),
             Observed::TimedOut { contender } => format!("{}: timed out", name(*contender)),
             Observed::LeaseLapsed(_) => "lease lapsed".to_owned(),
@@ -354,6 +366,11 @@ impl World<'_> {
         };
         let result = self.candidates.take_in(self.now, host.database(), &mut changes);
         let booked = self.uses.as_mut().map_or(Ok(()), |book| book.books.take_in(host.database()));
+        if let Some(trees) = &mut self.trees {
+            trees.book().take_in(node.0, host.database());
+        }
+        let shared = self.slots.as_mut().map_or(Ok(()), |book| book.take_in(host.database()));
+        let result = result.and(shared);
         let result = result.and(booked.map_err(|detail| (Law::NotTooEarly, detail)));
         let operated = self.operated.as_mut().map_or(Ok(()), |operated| {
             let sessions: Vec<_> = self.processes.iter().filter_map(Process::session).collect();

@@ -6,59 +6,19 @@ use election_tokio::acl::Acls;
 use election_tokio::cache::Cache;
 use election_tokio::{Client, CreateMode, ErrorKind, Version};
 use tokio::time::{sleep, timeout};
+use zk_simulation::recipes::{NAMES, Part, TREE};
 
 use crate::laws::Season;
 use crate::life::{LONG, Life};
 
-/// The root of the tree, which does not stand at first.
-pub(crate) const TREE: &str = "/tree";
-/// What a filter leaves out, with all that stands below it.
-const LEFT_OUT: &str = "/tree/b";
-const NAMES: [&str; 3] = ["a", "b", "c"];
-
-/// The part of the tree that a cache keeps.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Part {
-    All,
-    /// Names and metadata.
-    Names,
-    /// The root and its children.
-    Children,
-    /// All but one child, and what stands below that.
-    Filtered,
-}
-
-impl Part {
-    fn draw(rng: &mut fastrand::Rng) -> Self {
-        match rng.u8(..6) {
-            0 => Self::Names,
-            1 => Self::Children,
-            2 => Self::Filtered,
-            _ => Self::All,
-        }
-    }
-
-    fn cache(self, client: &Client) -> Cache {
-        let cache = client.cache(TREE);
-        match self {
-            Self::All => cache,
-            Self::Names => cache.without_data(),
-            Self::Children => cache.depth(1),
-            Self::Filtered => cache.filter(|path| path != LEFT_OUT),
-        }
-    }
-
-    /// Whether the cache is to have a znode of the tree.
-    pub(crate) fn holds(self, path: &str) -> bool {
-        match self {
-            Self::All | Self::Names => true,
-            Self::Children => path.matches('/').count() <= 2,
-            Self::Filtered => !path.starts_with(LEFT_OUT),
-        }
-    }
-
-    pub(crate) fn has_data(self) -> bool {
-        self != Self::Names
+/// Returns a cache of a part of the tree.
+fn cache(part: Part, client: &Client) -> Cache {
+    let cache = client.cache(TREE);
+    match part {
+        Part::All => cache,
+        Part::Names => cache.without_data(),
+        Part::Children => cache.depth(1),
+        Part::Filtered => cache.filter(move |path| part.keeps(path)),
     }
 }
 
@@ -83,7 +43,7 @@ impl Life {
     }
 
     async fn keep_a_tree(&self, part: Part, rng: &mut fastrand::Rng) -> Ended {
-        let cache = part.cache(&self.client).keep().expect("the path is good");
+        let cache = cache(part, &self.client).keep().expect("the path is good");
         let mut changes = cache.changes();
         self.laws.cache_begins(self.number, part);
         let stays = self.laws.season_of_trees() == Season::Calm || rng.u8(..3) > 0;

@@ -20,7 +20,7 @@ use election_tokio::election::Leadership;
 use election_tokio::{NomineeId, Token};
 use zk_verdict::Mode;
 
-use self::cached::TreeBook;
+use self::cached::TreesBook;
 use self::grants::{Grants, Look};
 use self::histories::Chronicle;
 use self::locks::LockBook;
@@ -84,7 +84,7 @@ struct Book {
     recipes: RecipeBook,
     several: SeveralBook,
     slots: SlotBook,
-    trees: TreeBook,
+    trees: TreesBook,
     well: WellBook,
     tally: Tally,
     broken: Option<String>,
@@ -224,7 +224,7 @@ impl Book {
             recipes: RecipeBook::default(),
             several: SeveralBook::default(),
             slots: SlotBook::default(),
-            trees: TreeBook::default(),
+            trees: TreesBook::default(),
             well: WellBook::default(),
             tally: Tally::default(),
             broken: None,

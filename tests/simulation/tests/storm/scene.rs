@@ -11,7 +11,7 @@ use crate::laws::Laws;
 use crate::network::{Way, Weather};
 use crate::process::{Order, Process};
 use crate::servers::Servers;
-use crate::setting::Setting;
+use crate::setting::{Release, Setting};
 
 pub(crate) const PROCESSES: usize = 4;
 /// How long it storms.
@@ -37,6 +37,9 @@ pub(crate) enum Cast {
     /// A cached tree, and writes to it.
     Trees,
 }
+
+/// Cached trees alone have servers of before 3.6 from this seed on.
+const FIRST_BEFORE_3_6: u64 = 30_000;
 
 pub(crate) struct Scene {
     pub(crate) cast: Cast,
@@ -70,6 +73,9 @@ impl Scene {
         let mut setting = Setting::draw(&mut rng, of_slots, &mut rng_of_health);
         if !matches!(cast, Cast::All | Cast::AllAndTrees) {
             setting.elections = 0;
+        }
+        if cast == Cast::Trees && seed >= FIRST_BEFORE_3_6 {
+            setting.release = Release::Before36;
         }
         let laws = Laws::new();
         laws.slots_are_to_be_apart(&setting.slots[0].apart);

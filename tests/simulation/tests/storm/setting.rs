@@ -25,11 +25,20 @@ pub(crate) struct Setting {
     pub(crate) longest_at_first: Duration,
     /// Ticks until a leader gives up its followers, and they their leader.
     pub(crate) sync_limit: u32,
+    pub(crate) release: Release,
     pub(crate) expiry_pace: ExpiryPace,
     pub(crate) touch_loss: TouchLoss,
     /// Of each process.
     pub(crate) slots: Vec<Terms>,
     pub(crate) checked: Vec<well::Terms>,
+}
+
+/// The release of all servers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Release {
+    Present,
+    /// One without what came with 3.6: watches that stay, and many reads in one request.
+    Before36,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,6 +77,7 @@ impl Setting {
             timeouts,
             longest_at_first: if rng.u8(..3) == 0 { USUAL } else { LONGEST },
             sync_limit: rng.u32(3..=10),
+            release: Release::Present,
             expiry_pace,
             touch_loss,
             slots: Terms::draw(rng_of_slots, rng_of_groups),

@@ -16,7 +16,7 @@ use crate::laws::{Season, ledger};
 use crate::life::{LONG, Life};
 use crate::scene::PROCESSES;
 
-pub(crate) const SLOTS: &str = "/slots";
+pub(crate) use zk_simulation::recipes::SLOTS;
 /// The slots of most members; one member in some runs has another one on its list.
 const COUNT: u32 = 9;
 const MOST: u32 = COUNT + 1;

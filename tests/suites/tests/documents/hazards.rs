@@ -69,6 +69,20 @@ fn what_is_shown_is_shown_by_a_test() -> io::Result<()> {
     Ok(())
 }
 
+/// The page that compares features counts those that it lists, and those of this project.
+#[test]
+fn compared_features_are_counted() -> io::Result<()> {
+    let page = fs::read_to_string(top().join("docs/comparison.md"))?;
+    let tables = Page::read(PathBuf::from("docs/comparison.md"))?;
+    let here: Vec<_> = tables.rows("shown by").map(|cells| cells[4].to_owned()).collect();
+    let count = |answer: &str| here.iter().filter(|cell| cell.starts_with(answer)).count();
+    let (yes, part) = (count("yes"), count("part"));
+    assert!(page.contains(&format!("list of these {} features", here.len())), "{}", here.len());
+    assert!(page.contains(&format!("| here | {yes} ({part}) | 0 |")), "{yes} ({part})");
+    assert_eq!(here.len(), yes + part + count("no"), "{here:?}");
+    Ok(())
+}
+
 /// The functions on the paths of a frame and of a request are where the page says.
 #[test]
 fn each_step_of_a_path_is_there() -> io::Result<()> {

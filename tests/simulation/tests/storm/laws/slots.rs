@@ -8,11 +8,11 @@ use election_tokio::slots::{SlotGuard, SlotName, SlotPlan};
 use tokio::time::Instant;
 use zk_embedded::Database;
 use zk_jute::Zxid;
-use zk_jute::records::Stat;
+use zk_simulation::recipes::{Moves, PlanBook};
 
+use super::Laws;
 use super::grants::{Grants, Look};
-use super::{Book, Laws};
-use crate::slots::{Groups, SLOTS};
+use crate::slots::Groups;
 
 /// Whether works on slots write, end by themselves, and members leave.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,14 +29,10 @@ pub(super) struct SlotBook {
     holders: Grants<u32, SlotGuard>,
     /// The greatest token of each slot.
     last: BTreeMap<u32, Token>,
-    /// The plan that was committed last, and what is known of its znode.
-    plan: Option<SlotPlan>,
-    znode: Option<Stat>,
+    plans: PlanBook,
     /// The holders, by their tokens, whose znodes an operator may have deleted: the next one holds the slot before they
     /// hear of that.
     deposed: BTreeSet<i64>,
-    /// The plans that an operator may have written.
-    of_operators: Vec<String>,
     pub(super) apart: Groups,
 }
 
@@ -104,12 +100,12 @@ impl Laws {
     /// Returns the plan that was committed last, and how it was written.
     pub(crate) fn plan_of_slots(&self) -> Option<(SlotPlan, Zxid)> {
         let book = self.book();
-        Some((book.slots.plan.clone()?, book.slots.znode?.mzxid))
+        book.slots.plans.last().map(|(plan, zxid)| (plan.clone(), zxid))
     }
 
     /// An operator is about to write this where the plan stands.
     pub(crate) fn operator_writes_a_plan(&self, text: &str) {
-        self.book().slots.of_operators.push(text.to_owned());
+        self.book().slots.plans.operator_writes(text);
     }
 
     /// An operator is about to delete the znode of the holder with this token.
@@ -120,124 +116,24 @@ impl Laws {
     /// Checks the plan after each step of a server.
     pub(crate) fn slots_show(&self, database: &Database) {
         let mut book = self.book();
-        let shown = database.znode(&format!("{SLOTS}/plan"));
-        let before = book.slots.znode;
-        let Some((stat, data)) = shown.map(|it| (it.stat(), it.data().unwrap_or_default())) else {
-            return;
-        };
-        if before.is_some_and(|before| stat.mzxid <= before.mzxid) {
-            return;
-        }
-        book.slots.znode = Some(stat);
-        let text = String::from_utf8_lossy(data);
-        let Ok(plan) = text.parse::<SlotPlan>() else {
-            if !book.slots.of_operators.iter().any(|written| *written == text) {
-                book.broken(format!("a planner writes nonsense: {text:?}"));
+        let has_groups = !book.slots.apart.is_empty();
+        let moves = if has_groups { Moves::Apart } else { Moves::Fewest };
+        let shown = book.slots.plans.take_in(database, moves);
+        let counts = book.slots.plans.counts;
+        (book.tally.plans, book.tally.slots_moved) = (counts.plans, counts.moved);
+        book.tally.plans_excused = counts.excused;
+        match shown {
+            Err(law) => book.broken(law),
+            Ok(None) => {}
+            Ok(Some(plan)) => {
+                self.tell(|| format!("the plan is {:?}", plan.to_string()));
+                if has_groups {
+                    book.tally.plans_apart += 1;
+                    book.is_planned_apart(&plan);
+                }
             }
-            // The next one cannot be held against a plan that its planner need not have seen.
-            book.slots.plan = None;
-            return;
-        };
-        let is_next = before.is_some_and(|before| {
-            before.czxid == stat.czxid && before.version.get() + 1 == stat.version.get()
-        });
-        let last = book.slots.plan.replace(plan.clone()).filter(|_| is_next);
-        if !book.slots.of_operators.iter().any(|written| *written == text) {
-            self.tell(|| format!("the plan is {text:?}"));
-            book.is_planned(last.as_ref(), &plan);
         }
     }
-}
-
-impl Book {
-    /// Checks a plan of a planner.
-    fn is_planned(&mut self, last: Option<&SlotPlan>, plan: &SlotPlan) {
-        self.tally.plans += 1;
-        let parts = Parts::of(plan);
-        if let Some(law) = parts.unevenness(plan) {
-            self.broken(format!("{law} in {plan}"));
-        }
-        let has_groups = !self.slots.apart.is_empty();
-        if has_groups {
-            self.tally.plans_apart += 1;
-            self.is_planned_apart(plan);
-        }
-        let Some(last) = last else {
-            self.tally.plans_excused += 1;
-            return;
-        };
-        let owners = last.owners();
-        let owned = plan.owners();
-        let stays = |slot: &SlotName, owner: Option<&SlotName>| {
-            owner.is_some() && owners.get(slot).copied().flatten() == owner
-        };
-        let kept = owned.iter().filter(|(slot, owner)| stays(slot, **owner)).count();
-        let moved =
-            owned.keys().filter(|slot| owners.get(**slot).is_some_and(Option::is_some)).count()
-                - kept;
-        self.tally.slots_moved += u64::try_from(moved).unwrap_or(u64::MAX);
-        let most = parts.most_that_can_stay(last, plan);
-        // To take slots apart some move that could stay.
-        if kept < most && !has_groups {
-            self.broken(format!("{kept} slots stay of {most} that could, from {last} to {plan}"));
-        }
-    }
-}
-
-/// The parts of members by their weights, reckoned anew: rounded down, and whether a fraction is left.
-struct Parts {
-    of: BTreeMap<SlotName, (usize, bool)>,
-    /// Slots that are over when all parts are rounded down.
-    over: usize,
-}
-
-impl Parts {
-    fn of(plan: &SlotPlan) -> Self {
-        let slots = plan.owners().len();
-        let weights: usize = plan.members().values().map(|member| weight(member.weight)).sum();
-        let part = |own: usize| match weights {
-            0 => (0, false),
-            _ => (slots * own / weights, !(slots * own).is_multiple_of(weights)),
-        };
-        let of: BTreeMap<_, _> = plan
-            .members()
-            .iter()
-            .map(|(name, member)| (name.clone(), part(weight(member.weight))))
-            .collect();
-        let over = slots - of.values().map(|(down, _)| down).sum::<usize>();
-        Self { of, over }
-    }
-
-    fn unevenness(&self, plan: &SlotPlan) -> Option<String> {
-        let is_uneven = |(name, (down, has_fraction)): (&SlotName, &(usize, bool))| {
-            let held = plan.slots_of(name).len();
-            !(held == *down || (*has_fraction && held == down + 1))
-        };
-        let has_weight = plan.members().values().any(|member| member.weight > 0);
-        let uneven = self.of.iter().find(|it| is_uneven(*it));
-        match uneven {
-            Some((name, _)) => Some(format!("{name} has no even part")),
-            None => (has_weight && !plan.free().is_empty()).then(|| "slots are free".to_owned()),
-        }
-    }
-
-    /// Returns how many slots could stay with their owners in any even plan.
-    fn most_that_can_stay(&self, last: &SlotPlan, plan: &SlotPlan) -> usize {
-        let listed = plan.owners();
-        let held = |name: &SlotName| {
-            last.slots_of(name).iter().filter(|slot| listed.contains_key(slot)).count()
-        };
-        let down: usize = self.of.iter().map(|(name, (down, _))| held(name).min(*down)).sum();
-        let up = self
-            .of
-            .iter()
-            .filter(|(name, (down, has_fraction))| *has_fraction && held(name) > *down);
-        down + up.count().min(self.over)
-    }
-}
-
-fn weight(weight: u32) -> usize {
-    usize::try_from(weight).unwrap_or(usize::MAX)
 }
 
 fn number_of(slot: &SlotName) -> u32 {

@@ -10,7 +10,7 @@ use bytes::BytesMut;
 use tokio::sync::Notify;
 use tokio::time::{self, sleep_until};
 use zk_embedded::{Config, ConnectionId, Database, Instant, Standalone, Throttling, Transmit};
-use zk_jute::{SessionId, Zxid};
+use zk_jute::{OpCode, SessionId, Zxid};
 use zk_simulation::ensemble::{EnsembleConfig, Member, MemberRole, PeerOutput};
 
 pub(crate) use self::host::Condition;
@@ -19,11 +19,19 @@ pub(crate) use self::lines::{Impairment, Line};
 use self::lines::{Lines, Peer, member_id, place_of};
 use crate::laws::{Laws, ledger};
 use crate::locks::Lock;
-use crate::setting::Setting;
+use crate::setting::{Release, Setting};
 use crate::slots::ledgers_of_slots;
 
 pub(crate) const TICK: Duration = Duration::from_millis(200);
 const SHORTEST_TIMEOUT: Duration = TICK.saturating_mul(2);
+
+const NOT_BEFORE_3_6: &[OpCode] = &[
+    OpCode::ADD_WATCH,
+    OpCode::SET_WATCHES2,
+    OpCode::MULTI_READ,
+    OpCode::GET_EPHEMERALS,
+    OpCode::WHO_AM_I,
+];
 
 /// The servers, and the law that at each of them guarded writes come in the order of their tokens.
 #[derive(Clone, Debug)]
@@ -298,6 +306,9 @@ fn config(setting: &Setting) -> Config {
     let mut config = Config::with_tick_time(TICK);
     config.session_timeouts = SHORTEST_TIMEOUT..=setting.longest_at_first;
     config.expiry_pace = setting.expiry_pace;
+    if setting.release == Release::Before36 {
+        config.deviations.without = NOT_BEFORE_3_6;
+    }
     config
 }
 
