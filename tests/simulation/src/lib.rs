@@ -19,6 +19,7 @@ extern crate alloc;
 mod addition;
 mod agenda;
 mod checker;
+mod chronicle;
 mod client;
 mod clock;
 mod cuts;
@@ -58,7 +59,9 @@ pub use ending::{Ending, Moment};
 pub use incident::{Ban, Heading, Incident, Others, Place, What, Who, Whom};
 pub use links::Impairment;
 pub use operating::GivingUp;
-pub use outcome::{Law, LockStats, OperatingStats, Outcome, Stats, UseStats, Violation};
+pub use outcome::{
+    HistoryStats, Law, LockStats, OperatingStats, Outcome, Stats, UseStats, Violation,
+};
 pub use plan::Plan;
 pub use profile::{Profile, UnknownName, parse_grade};
 pub use queue::Queue;

@@ -270,6 +270,10 @@ fn summarise(tally: &Tally, wall: Duration) {
         locks.gave_up,
     );
     tell_of_uses(stats.uses);
+    println!(
+        "histories of {} operations judged, {} of an unknown outcome",
+        stats.histories.operations, stats.histories.unknown,
+    );
     tell_of_operating(stats.operating);
     tell_of_stops(stats);
     for (kind, count) in &stats.incidents {

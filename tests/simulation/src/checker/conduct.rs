@@ -203,6 +203,8 @@ impl Automaton {
                 | Observed::ElectionDeleted
                 | Observed::AsksToConfirm { .. }
                 | Observed::Confirmed(_)
+                | Observed::Writes { .. }
+                | Observed::Wrote { .. }
                 | Observed::Entry(_),
             ) => state,
             (Self::Apart, Observed::ConnectFailed)

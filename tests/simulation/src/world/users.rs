@@ -211,6 +211,12 @@ impl World<'_> {
             }
             Observed::Entry(entry) => self.count(*entry),
             Observed::Told(id, told) => self.observe_use(client, *id, told)?,
+            Observed::Writes { call, queue, token } => {
+                self.chronicle.writes(self.now, (client, *call), (*queue, token.get()));
+            }
+            Observed::Wrote { call, token, written } => {
+                self.chronicle.wrote(self.now, (client, *call), (token.get(), *written));
+            }
             Observed::Won(round) => {
                 if let Some(other) = self.winners.won(*round, client) {
                     return Err((
@@ -300,6 +306,8 @@ impl World<'_> {
             | Observed::OutOfTerms { .. }
             | Observed::AsksToConfirm { .. }
             | Observed::Confirmed(_)
+            | Observed::Writes { .. }
+            | Observed::Wrote { .. }
             | Observed::Entry(_) => return,
             Observed::FoundBusy { contender } => format!("{}: found it busy", name(*contender)),
             Observed::TimedOut { contender } => format!("{}: timed out", name(*contender)),
