@@ -222,7 +222,7 @@ impl Replica {
     }
 
     /// Returns the sessions whose clients are connected.
-    pub(crate) fn connected_sessions(&self) -> impl Iterator<Item = SessionId> {
+    pub fn connected_sessions(&self) -> impl Iterator<Item = SessionId> {
         self.by_session.keys().copied()
     }
 

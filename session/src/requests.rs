@@ -16,7 +16,7 @@ use crate::family::ServerFamily;
 use crate::outbox::Outbox;
 use crate::server_limit::{EndedBy, ServerLimit};
 use crate::time::Instant;
-use crate::unanswered::Unanswered;
+use crate::unanswered::{Answered, Unanswered};
 use crate::watches::WatchId;
 
 /// A request that was sent, or will be.
@@ -61,6 +61,7 @@ pub(crate) struct Requests<R> {
     queued_frames: BytesMut,
     /// Mostly there are none, and a session at rest is to be small.
     unknown: Option<Box<Unknown>>,
+    answered: Answered,
     /// The last request that takes long to send, until it is answered.
     long: Option<Xid>,
 }
@@ -84,6 +85,7 @@ impl<R> Requests<R> {
             queued: VecDeque::new(),
             queued_frames: BytesMut::new(),
             unknown: None,
+            answered: Answered::default(),
             long: None,
         }
     }
@@ -265,6 +267,7 @@ impl<R> Requests<R> {
         if self.long == Some(xid) {
             self.long = None;
         }
+        self.answered.note(opcode);
         if let Some(unknown) = &mut self.unknown {
             unknown.unanswered.answered(opcode);
         }
@@ -273,11 +276,13 @@ impl<R> Requests<R> {
     /// Notes the unanswered requests of a connection that ended, maybe over one of them.
     pub(crate) fn ended_over(&mut self, family: ServerFamily, lost: &VecDeque<Pending<R>>) {
         let unanswered = &mut self.unknown.get_or_insert_default().unanswered;
-        unanswered.connection_ended(family, lost.iter().map(|pending| pending.opcode));
+        let opcodes = lost.iter().map(|pending| pending.opcode);
+        unanswered.connection_ended(family, self.answered, opcodes);
     }
 
     /// Takes over what the session before this one knew of the servers.
     pub(crate) fn inherit(&mut self, former: &Self) {
+        self.answered = former.answered;
         if let Some(former) = &former.unknown {
             self.unknown.get_or_insert_default().unanswered = former.unanswered.clone();
         }

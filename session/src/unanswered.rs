@@ -13,6 +13,24 @@ use crate::family::ServerFamily;
 /// The connections in a row that have to end with the operation unanswered. One may end so by chance.
 const ENOUGH: u8 = 2;
 
+/// The same of an operation that a server has answered before: the servers know it, unless older ones have taken their
+/// place since.
+const ENOUGH_OF_ANSWERED: u8 = 8;
+
+/// The operations that servers have answered, of those that they may not know.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Answered(u16);
+
+impl Answered {
+    pub(crate) const fn note(&mut self, opcode: OpCode) {
+        self.0 |= bit(opcode);
+    }
+
+    const fn enough(self, opcode: OpCode) -> u8 {
+        if self.0 & bit(opcode) == 0 { ENOUGH } else { ENOUGH_OF_ANSWERED }
+    }
+}
+
 /// The operations that are suspected, with the connections in a row that have ended over each. Mostly there
 /// are none.
 #[derive(Clone, Debug, Default)]
@@ -22,12 +40,19 @@ pub(crate) struct Unanswered(Vec<Suspect>);
 struct Suspect {
     opcode: OpCode,
     losses: u8,
+    enough: u8,
+}
+
+impl Suspect {
+    const fn is_condemned(self) -> bool {
+        self.losses >= self.enough
+    }
 }
 
 impl Unanswered {
     /// Returns whether an operation is not to be sent any more.
     pub(crate) fn condemns(&self, opcode: OpCode) -> bool {
-        self.0.iter().any(|suspect| suspect.opcode == opcode && suspect.losses >= ENOUGH)
+        self.0.iter().any(|suspect| suspect.opcode == opcode && suspect.is_condemned())
     }
 
     /// Notes the answer to an operation: the servers know it.
@@ -44,21 +69,25 @@ impl Unanswered {
     pub(crate) fn connection_ended(
         &mut self,
         family: ServerFamily,
+        answered: Answered,
         unanswered: impl Iterator<Item = OpCode>,
     ) {
         match family {
             ServerFamily::ZooKeeper => self.0.clear(),
-            ServerFamily::KeeperLike => self.suspect(&unanswered.collect::<Vec<_>>()),
+            ServerFamily::KeeperLike => self.suspect(answered, &unanswered.collect::<Vec<_>>()),
         }
     }
 
     /// Suspects the operations that can be replaced, or done without.
-    fn suspect(&mut self, unanswered: &[OpCode]) {
-        self.0.retain(|suspect| suspect.losses >= ENOUGH || unanswered.contains(&suspect.opcode));
+    fn suspect(&mut self, answered: Answered, unanswered: &[OpCode]) {
+        self.0.retain(|suspect| suspect.is_condemned() || unanswered.contains(&suspect.opcode));
         for &opcode in unanswered.iter().filter(|opcode| may_be_unknown(**opcode)) {
             match self.0.iter_mut().find(|suspect| suspect.opcode == opcode) {
                 Some(suspect) => suspect.losses = suspect.losses.saturating_add(1),
-                None => self.0.push(Suspect { opcode, losses: 1 }),
+                None => {
+                    let enough = answered.enough(opcode);
+                    self.0.push(Suspect { opcode, losses: 1, enough });
+                }
             }
         }
     }
@@ -67,21 +96,26 @@ impl Unanswered {
 /// Returns whether an operation is one that servers of this kind may lack, and a client can do without.
 /// `create2` has a form that all servers know.
 const fn may_be_unknown(opcode: OpCode) -> bool {
-    matches!(
-        opcode,
-        OpCode::CREATE2
-            | OpCode::CREATE_CONTAINER
-            | OpCode::CREATE_TTL
-            | OpCode::ADD_WATCH
-            | OpCode::CHECK_WATCHES
-            | OpCode::REMOVE_WATCHES
-            | OpCode::SET_WATCHES2
-            | OpCode::MULTI_READ
-            | OpCode::GET_ALL_CHILDREN_NUMBER
-            | OpCode::GET_EPHEMERALS
-            | OpCode::WHO_AM_I
-            | OpCode::RECONFIG
-    )
+    bit(opcode) != 0
+}
+
+/// Returns the bit of an operation that may be unknown; none of any other.
+const fn bit(opcode: OpCode) -> u16 {
+    match opcode {
+        OpCode::CREATE2 => 1,
+        OpCode::CREATE_CONTAINER => 1 << 1,
+        OpCode::CREATE_TTL => 1 << 2,
+        OpCode::ADD_WATCH => 1 << 3,
+        OpCode::CHECK_WATCHES => 1 << 4,
+        OpCode::REMOVE_WATCHES => 1 << 5,
+        OpCode::SET_WATCHES2 => 1 << 6,
+        OpCode::MULTI_READ => 1 << 7,
+        OpCode::GET_ALL_CHILDREN_NUMBER => 1 << 8,
+        OpCode::GET_EPHEMERALS => 1 << 9,
+        OpCode::WHO_AM_I => 1 << 10,
+        OpCode::RECONFIG => 1 << 11,
+        _ => 0,
+    }
 }
 
 #[cfg(test)]
@@ -92,7 +126,15 @@ mod tests {
     const KEEPER: ServerFamily = ServerFamily::KeeperLike;
 
     fn lose(unanswered: &mut Unanswered, family: ServerFamily, opcodes: &[OpCode]) {
-        unanswered.connection_ended(family, opcodes.iter().copied());
+        lose_of(unanswered, (family, Answered::default()), opcodes);
+    }
+
+    fn lose_of(
+        unanswered: &mut Unanswered,
+        (family, answered): (ServerFamily, Answered),
+        opcodes: &[OpCode],
+    ) {
+        unanswered.connection_ended(family, answered, opcodes.iter().copied());
     }
 
     #[test]
@@ -121,5 +163,21 @@ mod tests {
         }
         assert!(!unanswered.condemns(CREATE));
         assert!(!unanswered.condemns(OpCode::ADD_WATCH));
+    }
+
+    /// By chance alone, connections to a Keeper that is restarted may end so twice in a row.
+    #[test]
+    fn an_operation_that_was_answered_before_is_not_condemned_by_a_chance_or_two() {
+        let (mut unanswered, mut answered) = (Unanswered::default(), Answered::default());
+        answered.note(CREATE);
+        for _ in 1..ENOUGH_OF_ANSWERED {
+            lose_of(&mut unanswered, (KEEPER, answered), &[CREATE]);
+            assert!(!unanswered.condemns(CREATE));
+        }
+        lose_of(&mut unanswered, (KEEPER, answered), &[CREATE]);
+        assert!(unanswered.condemns(CREATE), "older servers have taken their place");
+        lose_of(&mut unanswered, (KEEPER, answered), &[OpCode::ADD_WATCH]);
+        lose_of(&mut unanswered, (KEEPER, answered), &[OpCode::ADD_WATCH]);
+        assert!(unanswered.condemns(OpCode::ADD_WATCH), "that was never answered");
     }
 }

@@ -20,6 +20,7 @@ mod standing;
 mod tree_writes;
 mod users;
 mod using;
+mod writing;
 
 use core::num::NonZeroUsize;
 use core::time::Duration;
@@ -54,6 +55,8 @@ pub(super) use self::users::{Chore, Nomination};
 use self::users::{GuardedWrite, Stand, Terms};
 use self::using::Using;
 pub(super) use self::using::{Began, Terms as UseTerms, Told, waits};
+use self::writing::Writing;
+pub(super) use self::writing::Written;
 use super::checker::{Entry, queue_of};
 use super::queue::Queue;
 use super::round::Round;
@@ -96,6 +99,7 @@ pub(super) struct Client {
     usage: Usage,
     /// Writes under guard that wait for room.
     writes: Vec<GuardedWrite>,
+    writing: Writing,
     /// The requests of its user to the host itself.
     calls: Calls,
     /// The user's acts since events were handed out last.
@@ -131,6 +135,7 @@ impl Client {
             sharing: None,
             usage: Usage::Open,
             writes: Vec::new(),
+            writing: Writing::default(),
             calls: Calls::new(settings.seed),
             told: Vec::new(),
             input: BytesMut::new(),

@@ -19,6 +19,7 @@ extern crate alloc;
 mod addition;
 mod agenda;
 mod checker;
+mod chronicle;
 mod client;
 mod clock;
 mod cuts;
@@ -61,7 +62,8 @@ pub use incident::{Ban, Heading, Incident, Others, Place, What, Who, Whom};
 pub use links::Impairment;
 pub use operating::GivingUp;
 pub use outcome::{
-    Law, LockStats, OperatingStats, Outcome, SlotStats, Stats, TreeStats, UseStats, Violation,
+    HistoryStats, Law, LockStats, OperatingStats, Outcome, SlotStats, Stats, TreeStats, UseStats,
+    Violation,
 };
 pub use plan::Plan;
 pub use profile::{Profile, UnknownName, parse_grade};

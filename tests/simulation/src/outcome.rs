@@ -89,6 +89,9 @@ pub enum Law {
     ItemsOnce,
     /// A counter is changed once by each change, but for those of which it is not known.
     CountedOnce,
+    /// A checker that others wrote finds an order of the writes under a guard, of what became of each item, and of the
+    /// counter's changes, each at a moment between its beginning and its end.
+    Linearizable,
     /// Once an end of an election is acknowledged, no candidate stands from before, and none leads by a
     /// candidate from after it, until the election is reopened; nominees are told of an end that was, and
     /// of it.
@@ -164,6 +167,7 @@ impl fmt::Display for Law {
             Self::NotTooEarly => "a barrier that is passed too early",
             Self::ItemsOnce => "an item that is lost, or given twice",
             Self::CountedOnce => "a change of a counter that is lost, or made twice",
+            Self::Linearizable => "a history without an order",
             Self::EndedForAll => "an end of an election that is none",
             Self::LockDelay => "a lock delay that does not pass, or is none",
             Self::MarkOfTheLeader => "a mark that is not the present leader's",
@@ -217,6 +221,8 @@ pub struct Stats {
     pub trees: TreeStats,
     /// What became of slots.
     pub slots: SlotStats,
+    /// The histories that were judged.
+    pub histories: HistoryStats,
     /// How elections were operated.
     pub operating: OperatingStats,
     /// Leaderships that were announced.
@@ -270,6 +276,15 @@ pub struct LockStats {
     pub gave_up: u64,
     /// The contenders that held a lock and lost it.
     pub lost: u64,
+}
+
+/// The operations in histories that a checker which others wrote has judged.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct HistoryStats {
+    /// All of them.
+    pub operations: u64,
+    /// Those with an unknown outcome.
+    pub unknown: u64,
 }
 
 /// The fates of uses of barriers, queues and the counter.
@@ -380,6 +395,8 @@ impl AddAssign<&Self> for Stats {
         self.uses += other.uses;
         self.trees += other.trees;
         self.slots += other.slots;
+        self.histories.operations += other.histories.operations;
+        self.histories.unknown += other.histories.unknown;
         self.operating += other.operating;
         self.announced += other.announced;
         self.stale += other.stale;

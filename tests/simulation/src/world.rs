@@ -41,6 +41,7 @@ use self::trouble::Troubles;
 use self::uses::UseBook;
 use super::agenda::Agenda;
 use super::checker::{Broken, Candidates, Conduct, Holders, Operated, Valid, name, queue_of};
+use super::chronicle::Chronicle;
 use super::client::Observed;
 use super::clock::Time;
 use super::ensemble::MemberRole;
@@ -153,6 +154,7 @@ pub(super) struct World<'p> {
     /// In runs in which machines are held.
     stale: Stale,
     stats: Stats,
+    chronicle: Chronicle,
     observed: Vec<Observed>,
     buffer: BytesMut,
 }
@@ -204,11 +206,13 @@ impl World<'_> {
             self.stats.events += 1;
             let result = self.step(event).and_then(|()| self.check_leaders());
             let result = result.and_then(|()| self.check_progress());
+            let is_over = matches!(self.phase, Phase::Over);
+            let result = result.and_then(|()| if is_over { self.judge() } else { Ok(()) });
             if let Err((law, detail)) = result {
                 self.tell("LAW", || format!("{law}: {detail}"));
                 return Some(Violation { at, law, detail });
             }
-            if matches!(self.phase, Phase::Over) {
+            if is_over {
                 return None;
             }
         }
@@ -290,6 +294,15 @@ impl World<'_> {
         }
         self.check_slots()?;
         self.check_stale()
+    }
+
+    /// Has the history of the run judged by a checker that others wrote.
+    fn judge(&mut self) -> Result<(), Broken> {
+        let newest = self.hosts.iter().max_by_key(|host| host.database().last_zxid());
+        let Some(newest) = newest else { return Ok(()) };
+        let judged = self.chronicle.judge(self.now, newest.database());
+        self.stats.histories = judged.map_err(|detail| (Law::Linearizable, detail))?;
+        Ok(())
     }
 
     fn check_progress(&self) -> Result<(), Broken> {

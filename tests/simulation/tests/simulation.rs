@@ -6,7 +6,8 @@ use std::panic::resume_unwind;
 
 use zk_session::lease::LeaseGrade;
 use zk_simulation::{
-    Addition, Law, OperatingStats, Plan, Profile, Recording, SlotStats, TreeStats, run, shrink,
+    Addition, HistoryStats, Law, OperatingStats, Plan, Profile, Recording, SlotStats, TreeStats,
+    run, shrink,
 };
 
 /// Runs seeds on all cores, and tells the story of each that breaks a law.
@@ -81,6 +82,20 @@ fn contact_breaks_though_all_servers_are_well() {
 fn sync_breaks_while_a_leader_is_cut_off_from_its_quorum() {
     let broken = first_broken(Profile::Quorum, LeaseGrade::Sync, 0..100);
     assert_eq!(broken.map(|(_, law)| law), Some(Law::OneValidLeader));
+}
+
+/// A checker that others wrote judges each run; here there is enough to judge.
+#[test]
+fn the_histories_of_runs_are_judged() {
+    let mut stats = HistoryStats::default();
+    for (seed, profile) in (0..60).zip(Profile::ALL.into_iter().cycle()) {
+        let plan = Plan::draw(seed, profile, None);
+        let outcome = run(&plan, Recording::Off);
+        assert!(outcome.violation.is_none(), "{:?}\n{}", outcome.violation, plan.command());
+        stats.operations += outcome.stats.histories.operations;
+        stats.unknown += outcome.stats.histories.unknown;
+    }
+    assert!(stats.operations > 6_000 && stats.unknown > 60, "{stats:?}");
 }
 
 #[test]

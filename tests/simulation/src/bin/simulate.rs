@@ -286,6 +286,10 @@ fn summarise(tally: &Tally, wall: Duration) {
     tell_of_uses(stats.uses);
     tell_of_trees(stats.trees);
     tell_of_slots(stats.slots);
+    println!(
+        "histories of {} operations judged, {} of an unknown outcome",
+        stats.histories.operations, stats.histories.unknown,
+    );
     tell_of_operating(stats.operating);
     tell_of_stops(stats);
     for (kind, count) in &stats.incidents {

@@ -211,6 +211,8 @@ impl Automaton {
                 | Observed::CacheEnds
                 | Observed::Cached(_)
                 | Observed::CacheShows(..)
+                | Observed::Writes { .. }
+                | Observed::Wrote { .. }
                 | Observed::Entry(_),
             ) => state,
             (Self::Apart, Observed::ConnectFailed)

@@ -15,6 +15,13 @@ use crate::checker::{Entry, WatchKind};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct CallId(u64);
 
+#[cfg(test)]
+impl CallId {
+    pub(crate) const fn numbered(number: u64) -> Self {
+        Self(number)
+    }
+}
+
 /// The user's requests.
 #[derive(Debug)]
 pub(super) struct Calls {

@@ -18,6 +18,7 @@ use super::queued::{Queued, notice_of};
 use super::standing::{Standing, StandingNotice};
 use super::users::Stand;
 use super::using::Told;
+use super::writing::Written;
 use super::{CallId, Client, Leader, Question};
 use crate::checker::{Entry, ServerKind};
 use crate::queue::Queue;
@@ -129,6 +130,18 @@ pub(crate) enum Observed {
     Cached(CacheChange),
     /// What a cache has at a moment that it names.
     CacheShows(Part, Zxid, Vec<(Arc<str>, Arc<CachedNode>)>),
+    /// A leader, or the holder of a lock, sends a write under its guard.
+    Writes {
+        call: CallId,
+        queue: Queue,
+        token: Token,
+    },
+    /// It is answered.
+    Wrote {
+        call: CallId,
+        token: Token,
+        written: Written,
+    },
     /// What passes between the client's host and its user.
     Entry(Entry),
 }
@@ -248,6 +261,7 @@ impl Client {
     ) {
         observed.push(Observed::Completed);
         observed.extend(self.see_put(call, &outcome));
+        observed.extend(self.see_write(call, &outcome));
         observed.push(Observed::Entry(Entry::Completed(
             call,
             outcome.as_ref().map(|_| ()).map_err(|failure| *failure),

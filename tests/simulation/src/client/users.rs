@@ -139,8 +139,9 @@ impl Client {
             MultiOp::Check(CheckVersionRequest { path: &path, version }),
             MultiOp::SetData(SetDataRequest { path: resource, data: Some(&data), version }),
         ];
-        // Whether it was applied shows on the server.
-        self.submit(now, &MultiRequest::new(&operations));
+        if let Some(call) = self.submit_call(now, &MultiRequest::new(&operations)) {
+            self.note_write(call, queue, *token);
+        }
     }
 
     /// Whether the leadership of this token is valid at this moment.

@@ -240,9 +240,11 @@ impl Client {
     }
 
     /// Returns a notice of doubt for each use that hears nothing more, because the process is gone.
-    pub(crate) fn in_doubt(&self) -> impl Iterator<Item = Told> {
+    pub(crate) fn in_doubt(&self) -> impl Iterator<Item = (NomineeId, Told)> {
         let uses = self.using.uses.iter();
-        uses.filter_map(|(key, running)| running.in_doubt(self.host.recipe(*key)))
+        uses.filter_map(|(key, running)| {
+            Some((running.id, running.in_doubt(self.host.recipe(*key))?))
+        })
     }
 
     /// Ends a use, as a user that has what it wanted, or wants it no longer.

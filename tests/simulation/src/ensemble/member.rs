@@ -89,6 +89,11 @@ impl Member {
         self.role.settle(&mut self.local, now);
     }
 
+    /// Returns the sessions of the clients that are connected to this member.
+    pub fn connected_sessions(&self) -> Vec<SessionId> {
+        self.local.replica.connected_sessions().collect()
+    }
+
     /// Lets the clock by which sessions end go forward, if this member leads.
     pub fn step_wall_clock(&mut self, step: Duration) {
         if let Role::Leading(leading) = &mut self.role {

@@ -19,6 +19,7 @@ use super::uses::UseBook;
 use super::{Event, World};
 use crate::agenda::Agenda;
 use crate::checker::{Candidates, Conduct, Holders, Operated};
+use crate::chronicle::Chronicle;
 use crate::client::Settings;
 use crate::clock::{Clock, Time};
 use crate::ensemble::{EnsembleConfig, Member, ReadOnlyMode};
@@ -90,6 +91,7 @@ impl<'p> World<'p> {
             ends: BTreeMap::new(),
             delayed: BTreeSet::new(),
             stats: Stats::default(),
+            chronicle: Chronicle::default(),
             observed: Vec::new(),
             buffer: BytesMut::new(),
             rng,

@@ -213,6 +213,12 @@ impl World<'_> {
             }
             Observed::Entry(entry) => self.count(*entry),
             Observed::Told(id, told) => self.observe_use(client, *id, told)?,
+            Observed::Writes { call, queue, token } => {
+                self.chronicle.writes(self.now, (client, *call), (*queue, token.get()));
+            }
+            Observed::Wrote { call, token, written } => {
+                self.chronicle.wrote(self.now, (client, *call), (token.get(), *written));
+            }
             Observed::Won(round) => {
                 if let Some(other) = self.winners.won(*round, client) {
                     return Err((
@@ -304,6 +310,8 @@ impl World<'_> {
             | Observed::Confirmed(_)
             | Observed::CacheShows(..)
             | Observed::SlotContenderOver
+            | Observed::Writes { .. }
+            | Observed::Wrote { .. }
             | Observed::Entry(_) => return,
             Observed::SlotGained(slot, token) => format!("gains slot {slot} by {token}"),
             Observed::SlotLost(slot) => format!("loses slot {slot}"),

@@ -103,6 +103,7 @@ impl World<'_> {
             let item = book.next_item();
             let participants = uses.participants;
             let terms = UseTerms { deadline: drawn.deadline, participants, item };
+            self.chronicle.begins(self.now, (id, drawn.what), item);
             running.use_recipe(now, (id, drawn.what), began, terms);
             if let Some(dropped_after) = drawn.dropped_after {
                 let end = Event::EndUse(client, id, Verdict::GiveBack);
@@ -168,6 +169,7 @@ impl World<'_> {
         id: NomineeId,
         told: &Told,
     ) -> Result<(), Broken> {
+        self.chronicle.told(self.now, id, told);
         // A notice at each look changes nothing.
         if !matches!(told, Told::Taker(_, _, TakerNotice::Waiting)) {
             self.note_change();
@@ -220,9 +222,9 @@ impl World<'_> {
     pub(super) fn leave_in_doubt(&mut self, client: usize) {
         let process = self.processes.get(client);
         let running = process.and_then(|process| process.client.as_ref());
-        let told: Vec<Told> = running.into_iter().flat_map(Client::in_doubt).collect();
-        for told in told {
-            let observed = self.observe_use(client, NomineeId::from_bytes([0; 16]), &told);
+        let told: Vec<(NomineeId, Told)> = running.into_iter().flat_map(Client::in_doubt).collect();
+        for (id, told) in told {
+            let observed = self.observe_use(client, id, &told);
             debug_assert!(observed.is_ok(), "what is in doubt breaks no law");
         }
     }
@@ -287,7 +289,9 @@ impl World<'_> {
         let mut chores = Vec::new();
         for what in &waiting {
             if let Use::Take(which, ..) = what {
-                chores.push(Chore::Put(*which, book.next_item()));
+                let item = book.next_item();
+                self.chronicle.puts(self.now, *which, item);
+                chores.push(Chore::Put(*which, item));
             }
         }
         if waiting.iter().any(|what| matches!(what, Use::Barrier(_))) {

@@ -6,6 +6,7 @@ mod grants;
 mod histories;
 mod locks;
 mod operated;
+mod others;
 mod permits;
 mod recipes;
 mod several;
@@ -26,6 +27,7 @@ use self::histories::Chronicle;
 use self::locks::LockBook;
 use self::operated::OperatedBook;
 pub(crate) use self::operated::{Elected, Wish};
+use self::others::Connections;
 use self::permits::PermitBook;
 pub(crate) use self::recipes::PARTICIPANTS;
 use self::recipes::RecipeBook;
@@ -35,6 +37,7 @@ use self::slots::SlotBook;
 pub(crate) use self::tally::Tally;
 pub(crate) use self::well::Answer;
 use self::well::WellBook;
+use crate::others::Promise;
 use crate::story::Story;
 
 /// The beginning of the paths of all elections.
@@ -64,11 +67,13 @@ pub(crate) const NOTICE: &str = "/notice";
 pub(crate) struct Laws {
     book: Arc<Mutex<Book>>,
     story: Story,
+    promise: Promise,
 }
 
 #[derive(Debug)]
 struct Book {
     chronicle: Chronicle,
+    connections: Connections,
     /// By election.
     leaders: Grants<usize, Leadership>,
     /// By election.
@@ -91,8 +96,9 @@ struct Book {
 }
 
 impl Laws {
-    pub(crate) fn new() -> Self {
-        Self { book: Arc::new(Mutex::new(Book::begin())), story: Story::begin() }
+    /// Begins to hold processes to what they are promised.
+    pub(crate) fn new(promise: Promise) -> Self {
+        Self { book: Arc::new(Mutex::new(Book::begin())), story: Story::begin(), promise }
     }
 
     pub(crate) fn tell(&self, what: impl FnOnce() -> String) {
@@ -109,9 +115,10 @@ impl Laws {
     ) {
         let token = leadership.token();
         self.tell(|| format!("process {process} is elected in {election}: {token}, {id:?}"));
+        self.is_given(process, token);
         let mut book = self.book();
         let last = book.last_elected.insert(election, (id, token));
-        if let Some((last_id, last)) = last
+        if let Some((last_id, last)) = last.filter(|_| self.exclude_each_other())
             && (token < last || (token == last && id != last_id))
         {
             book.broken(format!("{process} is elected with token {token}, after {last}"));
@@ -130,7 +137,7 @@ impl Laws {
         let mut book = self.book();
         let Look { valid: mut leaders, risen } = book.leaders.look();
         leaders.sort_unstable();
-        for (election, _, token) in &leaders {
+        for (election, _, token) in leaders.iter().filter(|_| self.exclude_each_other()) {
             book.chronicle.holds((lock_of(*election), Mode::Alone), *token);
         }
         if let Some(process) = risen {
@@ -142,7 +149,7 @@ impl Laws {
     pub(crate) fn one_leader_at_most(&self) {
         let leaders = self.leaders();
         let elections: BTreeSet<usize> = leaders.iter().map(|(election, ..)| *election).collect();
-        if leaders.len() > elections.len() {
+        if leaders.len() > elections.len() && self.exclude_each_other() {
             self.broken(format!("two leaders: {leaders:?} (election, process, token)"));
         }
     }
@@ -214,6 +221,7 @@ impl Book {
     fn begin() -> Self {
         Self {
             chronicle: Chronicle::begin(),
+            connections: Connections::default(),
             leaders: Grants::default(),
             last_elected: BTreeMap::new(),
             ledgers: BTreeMap::new(),

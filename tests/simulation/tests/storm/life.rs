@@ -209,25 +209,37 @@ impl Life {
                 Some(Ok(unwanted)) => {
                     return self.laws.tell(|| format!("{}: deleted {unwanted:?}", self.number));
                 }
+                // Sessions do not go on there, or none is handed over: see `OtherServers`.
+                Some(Err(error)) if lacks(&error) => return,
                 Some(Err(_)) => sleep(Duration::from_millis(50)).await,
                 None => return,
             }
         }
     }
 
-    /// Follows the notice by a watch that stays.
+    /// Follows the notice by a watch that stays; by watches that fire once, if the servers seem to know no others.
     pub(crate) async fn follow(self) {
+        const HOW: &str = "by a watch that stays";
+        let mut was_set = false;
         loop {
-            let Ok(mut watch) = self.client.add_watch(NOTICE, WatchMode::Persistent).await else {
-                match self.connected().await {
+            let mut watch = match self.client.add_watch(NOTICE, WatchMode::Persistent).await {
+                Ok(watch) => watch,
+                Err(error) if lacks(&error) => {
+                    if was_set {
+                        self.laws.broken(format!("{}: {error}, and it was set", self.number));
+                    }
+                    return self.follow_by_reading(HOW).await;
+                }
+                Err(_) => match self.connected().await {
                     Some(()) => continue,
                     None => return,
-                }
+                },
             };
+            was_set = true;
             loop {
                 match self.client.get_data(NOTICE).await {
                     Ok((data, _)) => {
-                        self.view("by a watch that stays", number_in(&data));
+                        self.view(HOW, number_in(&data));
                     }
                     Err(error) if passes(&error) => {}
                     Err(_) => break,
@@ -240,11 +252,11 @@ impl Life {
     }
 
     /// Follows the notice by watches that fire once.
-    pub(crate) async fn follow_by_reading(self) {
+    pub(crate) async fn follow_by_reading(self, how: &'static str) {
         loop {
             match self.client.get_data_and_watch(NOTICE).await {
                 Ok((data, _, watch)) => {
-                    self.view("by watches that fire once", number_in(&data));
+                    self.view(how, number_in(&data));
                     // A watch that is lost with its session is as good as one that fires.
                     let _ = watch.await;
                 }
@@ -315,6 +327,11 @@ impl Life {
             _ => client.delete_tree(own).await.map(drop),
         }
     }
+}
+
+/// Whether the servers do not have the operation.
+fn lacks(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::Unsupported { .. })
 }
 
 fn passes(error: &Error) -> bool {

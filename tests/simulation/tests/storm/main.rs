@@ -19,6 +19,7 @@ mod life;
 mod locks;
 mod network;
 mod operated;
+mod others;
 mod permits;
 mod plagues;
 mod process;
@@ -40,6 +41,7 @@ use std::sync::Mutex;
 use std::thread;
 
 use tokio::runtime::Builder;
+use zk_embedded::Profile;
 
 use crate::ailing::Ailing;
 use crate::caching::Caching;
@@ -81,6 +83,26 @@ fn no_law_is_broken_where_an_election_is_deleted() {
     assert!(broken.is_empty(), "{}; {} seeds broke a law", broken[0], broken.len());
     assert!(total.deletions > 4 && total.writes_in_epochs > 400, "{total:?}");
 }
+
+/// The same on servers that are not ZooKeeper's, of each kind some, with what is promised there. With `STORM_SEEDS`,
+/// the seeds are those of each kind.
+#[test]
+fn no_law_is_broken_on_other_servers() {
+    for (kind, play) in OTHERS {
+        let seeds = seeds_or(0..4);
+        let Passed { total, broken } = pass(&seeds, play);
+        println!("{kind}, {seeds:?}: {total:?}");
+        assert!(broken.is_empty(), "{}; {} seeds broke a law", broken[0], broken.len());
+        assert!(total.is_a_storm_of_others(seeds.end - seeds.start), "{kind}: {total:?}");
+    }
+}
+
+/// The servers that are not ZooKeeper's.
+const OTHERS: [(&str, Play); 3] = [
+    ("Keeper", |seed| on_others(Profile::Keeper, seed)),
+    ("Keeper before 25.12", |seed| on_others(Profile::KeeperBefore2512, seed)),
+    ("RaftKeeper", |seed| on_others(Profile::RaftKeeper, seed)),
+];
 
 /// The same where all processes keep a cached tree, too.
 #[test]
@@ -176,6 +198,11 @@ fn pass(seeds: &Range<u64>, play: Play) -> Passed {
 
 fn pass_one(seed: u64) -> Result<Tally, String> {
     played(seed, "no_law_is_broken", Storm::pass(seed))
+}
+
+fn on_others(servers: Profile, seed: u64) -> Result<Tally, String> {
+    let passed = played(seed, "no_law_is_broken_on_other", Storm::pass_on(servers, seed));
+    passed.map_err(|law| format!("{servers:?}, {law}"))
 }
 
 fn share_one(seed: u64) -> Result<Tally, String> {

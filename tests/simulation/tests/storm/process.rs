@@ -5,6 +5,7 @@ use core::time::Duration;
 use std::sync::Arc;
 
 use election_tokio::election::Nomination;
+use election_tokio::lease::LeaseGrade;
 use election_tokio::session::{IfGone, SessionTicket};
 use election_tokio::{Client, ClientBuilder, NomineeId};
 use tokio::sync::{Notify, mpsc, watch};
@@ -14,6 +15,7 @@ use tokio::time::sleep;
 use crate::laws::{self, Laws, Season};
 use crate::life::{self, Life, Post};
 use crate::network::Way;
+use crate::others::Promise;
 use crate::recipes::{Born, Queues};
 use crate::scene::Cast;
 use crate::setting::Setting;
@@ -79,7 +81,11 @@ impl Process {
         let builder = Client::builder(&self.way.addresses()).connector(self.way.connector());
         let timeout = self.setting.timeout(&mut self.rng);
         let builder = builder.session_timeout(timeout).look_interval(LOOKS);
-        builder.seed(self.rng.u64(..)).id_seed(self.rng_of_ids.u64(..))
+        let builder = builder.seed(self.rng.u64(..)).id_seed(self.rng_of_ids.u64(..));
+        match self.setting.promise() {
+            Promise::Advice => builder.lease_grade(LeaseGrade::Advisory),
+            Promise::Lease | Promise::Nothing => builder,
+        }
     }
 
     async fn live(
@@ -117,6 +123,7 @@ impl Process {
         }
         let queues = Queues::of(&client);
         self.laws.is_born(self.number);
+        self.laws.is_connected_by(self.number, &client);
         self.begin_work(&alive, &queues, born, &mut tasks);
         let order = loop {
             match orders.recv().await {
@@ -125,6 +132,7 @@ impl Process {
                         post.resign.notify_one();
                     }
                 }
+                Some(Order::HandOver) if !self.setting.hands_over() => break Some(Order::Close),
                 order => break order,
             }
         };
@@ -167,7 +175,7 @@ impl Process {
             tokio::join!(contender.clone().take_several(first), contender.run_the_job(second));
         });
         tasks.spawn(alive.clone().follow());
-        tasks.spawn(alive.clone().follow_by_reading());
+        tasks.spawn(alive.clone().follow_by_reading("by watches that fire once"));
         tasks.spawn(alive.clone().work(self.rng.fork()));
         let (contender, rng) = (alive.clone(), self.rng_of_locks.fork());
         tasks.spawn(async move {

@@ -6,9 +6,11 @@ use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout};
+use zk_embedded::Profile;
 
 use crate::laws::Laws;
 use crate::network::{Way, Weather};
+use crate::others::OtherServers;
 use crate::process::{Order, Process};
 use crate::servers::Servers;
 use crate::setting::{Release, Setting};
@@ -52,6 +54,7 @@ pub(crate) struct Scene {
     pub(crate) rng_of_slots: fastrand::Rng,
     pub(crate) rng_of_health: fastrand::Rng,
     rng_of_trees: fastrand::Rng,
+    pub(crate) rng_of_others: fastrand::Rng,
     pub(crate) servers: Servers,
     pub(crate) ways: Vec<Way>,
     pub(crate) orders: Vec<mpsc::Sender<Order>>,
@@ -63,8 +66,13 @@ pub(crate) struct Scene {
 }
 
 impl Scene {
-    /// Begins with servers alone.
+    /// Begins with servers alone, those of Apache ZooKeeper.
     pub(crate) fn begin(seed: u64, cast: Cast) -> Self {
+        Self::begin_on(Profile::ZooKeeper, seed, cast)
+    }
+
+    /// Begins with any servers alone.
+    pub(crate) fn begin_on(profile: Profile, seed: u64, cast: Cast) -> Self {
         let mut rng = fastrand::Rng::with_seed(seed);
         let mut rng_of_slots = fastrand::Rng::with_seed(seed ^ 0x5107_5107);
         let mut rng_of_health = fastrand::Rng::with_seed(seed ^ 0x4ea1_7411);
@@ -77,7 +85,11 @@ impl Scene {
         if cast == Cast::Trees && seed >= FIRST_BEFORE_3_6 {
             setting.release = Release::Before36;
         }
-        let laws = Laws::new();
+        let mut rng_of_others = fastrand::Rng::with_seed(seed ^ 0x07e4_5e44);
+        if profile != Profile::ZooKeeper {
+            setting.others = Some(OtherServers::draw(&mut rng_of_others, profile));
+        }
+        let laws = Laws::new(setting.promise());
         laws.slots_are_to_be_apart(&setting.slots[0].apart);
         let servers = Servers::start(&laws, &setting, rng.fork());
         Self {
@@ -90,6 +102,7 @@ impl Scene {
             rng_of_slots,
             rng_of_health,
             rng_of_trees: fastrand::Rng::with_seed(seed ^ 0x07ee_cac4),
+            rng_of_others,
             servers,
             ways: Vec::new(),
             orders: Vec::new(),
@@ -143,9 +156,11 @@ impl Scene {
         while Instant::now() < end && self.laws.what_is_broken().is_none() {
             if next <= Instant::now() {
                 self.plague();
+                self.plague_of_others();
                 next = Instant::now() + self.millis(5..1500);
             }
             sleep(STEP).await;
+            self.laws.nothing_is_valid_without_a_connection();
             self.laws.one_leader_at_most();
             self.laws.locks_are_held_in_turn();
             self.laws.operated_by_one_at_most();

@@ -5,6 +5,7 @@ use core::time::Duration;
 use zk_embedded::ExpiryPace;
 use zk_simulation::ensemble::TouchLoss;
 
+use crate::others::{OtherServers, Promise};
 use crate::slots::Terms;
 use crate::well;
 
@@ -31,6 +32,8 @@ pub(crate) struct Setting {
     /// Of each process.
     pub(crate) slots: Vec<Terms>,
     pub(crate) checked: Vec<well::Terms>,
+    /// The servers, where they are not ZooKeeper's.
+    pub(crate) others: Option<OtherServers>,
 }
 
 /// The release of all servers.
@@ -82,7 +85,17 @@ impl Setting {
             touch_loss,
             slots: Terms::draw(rng_of_slots, rng_of_groups),
             checked: well::Terms::draw(rng_of_health),
+            others: None,
         }
+    }
+
+    /// Whether processes hand their sessions over.
+    pub(crate) fn hands_over(&self) -> bool {
+        self.others.is_none_or(OtherServers::hand_over)
+    }
+
+    pub(crate) fn promise(&self) -> Promise {
+        self.others.map_or(Promise::Lease, OtherServers::promise)
     }
 
     /// Draws the timeout that the session of a new client asks for.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
-use zk_embedded::{Database, Znode};
+use zk_embedded::{Database, Profile, Znode};
 use zk_simulation::recipes::QUEUES;
 use zk_verdict::Op;
 
@@ -15,6 +15,7 @@ use crate::epochs::EndsBy;
 use crate::laws::{self, NOTICE, Tally, Wish, number_in};
 use crate::locks::Lock;
 use crate::operated::{OPERATED, Operator};
+use crate::others::Promise;
 use crate::permits::SEMAPHORE;
 use crate::recipes::queue_key;
 use crate::scene::{CALM, Cast, PROCESSES, Scene};
@@ -36,7 +37,11 @@ pub(crate) struct Storm {
 
 impl Storm {
     pub(crate) async fn pass(seed: u64) -> Result<Tally, String> {
-        let mut storm = Self::begin(seed).await;
+        Self::pass_on(Profile::ZooKeeper, seed).await
+    }
+
+    pub(crate) async fn pass_on(servers: Profile, seed: u64) -> Result<Tally, String> {
+        let mut storm = Self::begin(servers, seed).await;
         let laws = storm.scene.laws.clone();
         storm.scene.rage().await;
         storm.clear_up().await;
@@ -46,9 +51,9 @@ impl Storm {
             .map_or_else(|| Ok(laws.tally()), |law| Err(format!("{law} ({setting:?})")))
     }
 
-    async fn begin(seed: u64) -> Self {
+    async fn begin(servers: Profile, seed: u64) -> Self {
         let cast = if seed < FIRST_WITH_TREES { Cast::All } else { Cast::AllAndTrees };
-        let mut scene = Scene::begin(seed, cast);
+        let mut scene = Scene::begin_on(servers, seed, cast);
         scene.laws.operated_is_to_end_by(EndsBy::of(seed));
         let way = scene.spared_way();
         let clerk = Clerk::begin(&way, scene.setting.elections, scene.rng.fork()).await;
@@ -70,6 +75,29 @@ impl Storm {
         self.operators_end.notify_one();
         self.scene.mend().await;
         sleep(CALM).await;
+        match self.scene.setting.promise() {
+            Promise::Lease | Promise::Advice => self.all_get_what_they_want().await,
+            Promise::Nothing => self.all_get_what_needs_no_lease().await,
+        }
+        for election in 0..self.scene.setting.elections {
+            let candidates = self.scene.servers.children(&laws::election(election));
+            if candidates.len() != PROCESSES {
+                self.scene.laws.broken(format!("in the calm there are {candidates:?}"));
+            }
+        }
+        if let Err(error) = (&mut self.clerk).await {
+            self.scene.laws.broken(error.to_string());
+        }
+        // Each process follows it in two ways.
+        self.scene.laws.all_have_seen(self.notice(), 2 * PROCESSES);
+        match (&mut self.operator).await {
+            Ok(_) if self.scene.setting.promise() == Promise::Nothing => {}
+            Ok(operator) => self.operate_in_the_calm(&operator).await,
+            Err(error) => self.scene.laws.broken(error.to_string()),
+        }
+    }
+
+    async fn all_get_what_they_want(&self) {
         let leaders = self.scene.laws.leaders();
         let elections = leaders.iter().map(|(election, ..)| *election);
         if !elections.eq(0..self.scene.setting.elections) {
@@ -78,16 +106,11 @@ impl Storm {
         self.scene.slots_are_shared_out(&BTreeSet::new());
         let tokens = self.scene.laws.tokens_of_slots();
         let several = self.scene.laws.times_several();
-        let (held, used) = (self.scene.laws.times_held(), self.scene.laws.times_used());
+        let held = self.scene.laws.times_held();
         let permitted = self.scene.laws.times_permitted();
         // What a process does next is drawn: now and then it does not come to one thing for a while.
-        sleep(LONGEST * 4).await;
+        self.all_get_what_needs_no_lease().await;
         self.all_have_held_since(&held);
-        let later = self.scene.laws.times_used();
-        let mut idle = (0..PROCESSES).filter(|process| later.get(process) == used.get(process));
-        if let Some(process) = idle.next() {
-            self.scene.laws.broken(format!("in the calm {process} gets nowhere with recipes"));
-        }
         let later = self.scene.laws.times_permitted();
         let mut idle =
             (0..PROCESSES).filter(|process| later.get(process) == permitted.get(process));
@@ -106,20 +129,15 @@ impl Storm {
         if later != leaders {
             self.scene.laws.broken(format!("in the calm {later:?} lead after {leaders:?}"));
         }
-        for election in 0..self.scene.setting.elections {
-            let candidates = self.scene.servers.children(&laws::election(election));
-            if candidates.len() != PROCESSES {
-                self.scene.laws.broken(format!("in the calm there are {candidates:?}"));
-            }
-        }
-        if let Err(error) = (&mut self.clerk).await {
-            self.scene.laws.broken(error.to_string());
-        }
-        // Each process follows it in two ways.
-        self.scene.laws.all_have_seen(self.notice(), 2 * PROCESSES);
-        match (&mut self.operator).await {
-            Ok(operator) => self.operate_in_the_calm(&operator).await,
-            Err(error) => self.scene.laws.broken(error.to_string()),
+    }
+
+    async fn all_get_what_needs_no_lease(&self) {
+        let used = self.scene.laws.times_used();
+        sleep(LONGEST * 4).await;
+        let later = self.scene.laws.times_used();
+        let mut idle = (0..PROCESSES).filter(|process| later.get(process) == used.get(process));
+        if let Some(process) = idle.next() {
+            self.scene.laws.broken(format!("in the calm {process} gets nowhere with recipes"));
         }
     }
 

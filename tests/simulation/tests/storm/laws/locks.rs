@@ -15,7 +15,7 @@ use crate::locks::{Lock, Want};
 /// The knowledge of all locks.
 #[derive(Debug, Default)]
 pub(super) struct LockBook {
-    holders: Grants<(Lock, Want), LockGuard>,
+    pub(super) holders: Grants<(Lock, Want), LockGuard>,
     /// The greatest token of each lock, by whether it is held alone.
     last: BTreeMap<(Lock, Want), Token>,
     /// How often each process has held each lock.
@@ -27,11 +27,12 @@ impl Laws {
     pub(crate) fn held(&self, process: usize, (lock, want): (Lock, Want), guard: &Arc<LockGuard>) {
         let token = guard.token();
         self.tell(|| format!("process {process} holds {lock:?}, to {want:?}: {token}"));
+        self.is_given(process, token);
         let mut book = self.book();
         // Greater than those of all with which it cannot be shared.
         let rivals = Want::ALL.into_iter().filter(|other| want.excludes(*other));
         let last = rivals.filter_map(|other| book.locks.last.get(&(lock, other)).copied()).max();
-        if let Some(last) = last.filter(|last| token <= *last) {
+        if let Some(last) = last.filter(|last| token <= *last && self.exclude_each_other()) {
             book.broken(format!("{process} holds {lock:?} with token {token}, after {last}"));
         }
         let greatest = book.locks.last.entry((lock, want)).or_insert(token);
@@ -53,6 +54,9 @@ impl Laws {
         let Look { valid, risen } = book.locks.holders.look();
         if let Some(process) = risen {
             book.broken(format!("{process} holds a lock again by a guard that was over"));
+        }
+        if !self.exclude_each_other() {
+            return;
         }
         for (held, _, token) in &valid {
             book.chronicle.holds(key_and_mode(*held), *token);

@@ -7,6 +7,7 @@ use election_core::once::{RunRecord, ServerTime};
 use election_tokio::lock::LocksGuard;
 use tokio::time::Instant;
 use zk_embedded::Database;
+use zk_jute::Zxid;
 
 use super::Laws;
 use crate::several::{PERIOD, job};
@@ -16,8 +17,8 @@ pub(super) struct SeveralBook {
     held: Vec<Held>,
     /// How often each process has held some.
     times: BTreeMap<usize, u64>,
-    /// When the last run began, by the servers' clock.
-    began: Option<ServerTime>,
+    /// When the last run began, by the servers' clock, and the transaction that wrote its record last.
+    began: Option<(Zxid, ServerTime)>,
     /// When that was committed. A future that is dropped may have begun a run that no process knows.
     committed: Option<Instant>,
 }
@@ -39,6 +40,7 @@ impl Laws {
         alone: Vec<String>,
     ) {
         let paths: Vec<&str> = guard.iter().map(|(path, _)| path).collect();
+        guard.iter().for_each(|(_, lock)| self.is_given(process, lock.token()));
         self.tell(|| format!("process {process} holds {paths:?}, {alone:?} alone"));
         let mut book = self.book();
         *book.several.times.entry(process).or_default() += 1;
@@ -70,7 +72,7 @@ impl Laws {
             clash.map(|(other, path)| format!("{one} and {other} hold {path}, of several"))
         });
         drop(valid);
-        if let Some(law) = excluded {
+        if let Some(law) = excluded.filter(|_| self.exclude_each_other()) {
             book.broken(law);
         }
     }
@@ -107,15 +109,18 @@ impl Laws {
             }
             return;
         };
-        // A server that lags shows an earlier one.
-        let last = book.several.began.unwrap_or(record.began);
-        book.several.began = Some(last.max(record.began));
-        if record.began > last || book.several.committed.is_none() {
+        let written = znode.stat().mzxid;
+        if book.several.began.is_some_and(|(seen, _)| written <= seen) {
+            // A server lags.
+            return;
+        }
+        let last = book.several.began.replace((written, record.began)).map(|(_, began)| began);
+        if last != Some(record.began) {
             book.several.committed = Some(Instant::now());
         }
-        let apart = record.began.get().saturating_sub(last.get());
-        let period = i64::try_from(PERIOD.as_millis()).unwrap_or(i64::MAX);
-        if (1..period).contains(&apart) {
+        let apart = last.map_or(0, |last| record.began.get().abs_diff(last.get()));
+        // Behind a clock that was set back, too.
+        if apart > 0 && u128::from(apart) < PERIOD.as_millis() {
             book.broken(format!(
                 "a run begins {apart} ms after the last one, by the servers' clock"
             ));

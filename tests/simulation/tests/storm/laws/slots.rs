@@ -26,7 +26,7 @@ pub(crate) enum Season {
 #[derive(Debug, Default)]
 pub(super) struct SlotBook {
     season: Season,
-    holders: Grants<u32, SlotGuard>,
+    pub(super) holders: Grants<u32, SlotGuard>,
     /// The greatest token of each slot.
     last: BTreeMap<u32, Token>,
     plans: PlanBook,
@@ -58,9 +58,10 @@ impl Laws {
     pub(crate) fn slot_is_gained(&self, process: usize, guard: &Arc<SlotGuard>) {
         let (slot, token) = (number_of(guard.slot()), guard.token());
         self.tell(|| format!("process {process} has gained slot {slot}: {token}"));
+        self.is_given(process, token);
         let mut book = self.book();
         let last = book.slots.last.insert(slot, token);
-        if let Some(last) = last.filter(|last| token <= *last) {
+        if let Some(last) = last.filter(|last| token <= *last && self.exclude_each_other()) {
             book.broken(format!("{process} gains slot {slot} with token {token}, after {last}"));
         }
         book.tally.slots_gained += 1;
@@ -79,7 +80,8 @@ impl Laws {
             book.broken(format!("{process} holds a slot again by a guard that was over"));
         }
         let mut pairs = valid.iter().zip(valid.iter().skip(1));
-        if let Some((one, other)) = pairs.find(|(one, other)| one.0 == other.0) {
+        let pair = pairs.find(|(one, other)| one.0 == other.0 && self.exclude_each_other());
+        if let Some((one, other)) = pair {
             book.broken(format!("two hold a slot: {one:?} and {other:?} (slot, process, token)"));
         }
         let now = Instant::now();

@@ -76,6 +76,8 @@ pub(crate) struct Tally {
     /// Of runs on an ensemble: times that another member led it.
     pub(crate) successions: u64,
     pub(crate) ensembles: u64,
+    /// Plagues of servers that are not ZooKeeper's.
+    pub(crate) plagues_of_others: u64,
     /// Operations in histories that were judged, and how many of them had an unknown outcome.
     pub(crate) judged: u64,
     pub(crate) unknown: u64,
@@ -128,6 +130,7 @@ impl AddAssign for Tally {
         self.moments_unseen += other.moments_unseen;
         self.successions += other.successions;
         self.ensembles += other.ensembles;
+        self.plagues_of_others += other.plagues_of_others;
         self.judged += other.judged;
         self.unknown += other.unknown;
     }
@@ -167,6 +170,19 @@ impl Tally {
             && self.unknown > 50 * seeds
             && self.ensembles >= seeds / 2
             && self.successions > 2 * self.ensembles
+    }
+}
+
+impl Tally {
+    /// Whether enough has happened on servers that are not ZooKeeper's. In a quarter of the seeds nobody leads.
+    pub(crate) fn is_a_storm_of_others(self, seeds: u64) -> bool {
+        self.plagues_of_others > 2 * seeds
+            && self.elected > 3 * seeds
+            && self.guarded_writes > 20 * seeds
+            && self.held > 5 * seeds
+            && self.taken > seeds
+            && self.counted > seeds
+            && self.judged > 100 * seeds
     }
 }
 

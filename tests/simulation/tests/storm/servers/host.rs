@@ -9,6 +9,7 @@ use bytes::BytesMut;
 use tokio::sync::Notify;
 use tokio::time;
 use zk_embedded::{ConnectionId, Database, Instant, Standalone, Throttling, Transmit};
+use zk_jute::SessionId;
 use zk_simulation::ensemble::{Member, PeerOutput};
 
 use super::lines::{Peer, member_id};
@@ -153,6 +154,38 @@ impl Host {
         for (id, carrier) in core::mem::take(&mut self.carriers) {
             either!(self, server => server.close(id));
             carrier.notify_one();
+        }
+    }
+
+    /// Returns the sessions of its clients, which end with its process: those of a server on its own, now.
+    pub(super) fn shut_down(&mut self) -> Vec<SessionId> {
+        match &mut self.server {
+            Server::Alone(server) => {
+                server.shut_down(self.clock.now());
+                Vec::new()
+            }
+            Server::Member(member) => member.connected_sessions(),
+        }
+    }
+
+    /// Ends these sessions at once, if it decides about them.
+    pub(super) fn end_sessions(&mut self, sessions: &[SessionId]) {
+        let now = self.clock.now();
+        match &mut self.server {
+            Server::Alone(server) => {
+                for session in sessions {
+                    // One that has ended by itself needs no end.
+                    let _ = server.expire_connected(now, *session);
+                }
+            }
+            Server::Member(member) => member.end_sessions(now, sessions),
+        }
+    }
+
+    /// Lets the clock by which sessions end go forward, if it leads others.
+    pub(super) fn step_wall_clock(&mut self, step: Duration) {
+        if let Server::Member(member) = &mut self.server {
+            member.step_wall_clock(step);
         }
     }
 

@@ -19,6 +19,7 @@ pub(crate) use self::lines::{Impairment, Line};
 use self::lines::{Lines, Peer, member_id, place_of};
 use crate::laws::{Laws, ledger};
 use crate::locks::Lock;
+use crate::others::OtherServers;
 use crate::setting::{Release, Setting};
 use crate::slots::ledgers_of_slots;
 
@@ -134,6 +135,27 @@ impl Servers {
         drop(core);
         self.timer.notify_one();
         true
+    }
+
+    /// Shuts a server down in order: the sessions of its clients end, if it is a server that ends them, and its process
+    /// does. Whether it was running.
+    pub(crate) fn shut_down(&self, place: usize) -> bool {
+        if self.condition(place) != Some(Condition::Running) {
+            return false;
+        }
+        let sessions = self.with(place, Host::shut_down).unwrap_or_default();
+        self.end_sessions(&sessions);
+        self.turn(place, Condition::Running, Condition::Down)
+    }
+
+    /// Ends these sessions, by the member that leads.
+    pub(crate) fn end_sessions(&self, sessions: &[SessionId]) {
+        self.with(self.leader().unwrap_or(0), |host| host.end_sessions(sessions));
+    }
+
+    /// Lets the clock by which the leader ends sessions go forward.
+    pub(crate) fn step_wall_clock(&self, step: Duration) {
+        self.with(self.leader().unwrap_or(0), |host| host.step_wall_clock(step));
     }
 
     /// Returns the server that leads, or believes that it does.
@@ -306,6 +328,7 @@ fn config(setting: &Setting) -> Config {
     let mut config = Config::with_tick_time(TICK);
     config.session_timeouts = SHORTEST_TIMEOUT..=setting.longest_at_first;
     config.expiry_pace = setting.expiry_pace;
+    config.deviations = setting.others.map(OtherServers::deviations).unwrap_or_default();
     if setting.release == Release::Before36 {
         config.deviations.without = NOT_BEFORE_3_6;
     }
@@ -321,5 +344,6 @@ fn member(place: usize, setting: &Setting, server: &Config, seed: u64) -> Member
     };
     let mut member = Member::new(member_id(place), &config, seed, Instant::ORIGIN);
     member.set_touch_loss(setting.touch_loss);
+    member.set_touch_skew(setting.others.map_or(Duration::ZERO, OtherServers::skew));
     member
 }
