@@ -82,12 +82,11 @@ impl Unanswered {
     fn suspect(&mut self, answered: Answered, unanswered: &[OpCode]) {
         self.0.retain(|suspect| suspect.is_condemned() || unanswered.contains(&suspect.opcode));
         for &opcode in unanswered.iter().filter(|opcode| may_be_unknown(**opcode)) {
-            match self.0.iter_mut().find(|suspect| suspect.opcode == opcode) {
-                Some(suspect) => suspect.losses = suspect.losses.saturating_add(1),
-                None => {
-                    let enough = answered.enough(opcode);
-                    self.0.push(Suspect { opcode, losses: 1, enough });
-                }
+            if let Some(suspect) = self.0.iter_mut().find(|suspect| suspect.opcode == opcode) {
+                suspect.losses = suspect.losses.saturating_add(1);
+            } else {
+                let enough = answered.enough(opcode);
+                self.0.push(Suspect { opcode, losses: 1, enough });
             }
         }
     }

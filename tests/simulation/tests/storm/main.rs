@@ -89,13 +89,17 @@ fn no_law_is_broken_where_an_election_is_deleted() {
 #[test]
 fn no_law_is_broken_on_other_servers() {
     for (kind, play) in OTHERS {
-        let seeds = seeds_or(0..4);
+        let seeds = seeds_or(OF_EACH);
         let Passed { total, broken } = pass(&seeds, play);
         println!("{kind}, {seeds:?}: {total:?}");
         assert!(broken.is_empty(), "{}; {} seeds broke a law", broken[0], broken.len());
-        assert!(total.is_a_storm_of_others(seeds.end - seeds.start), "{kind}: {total:?}");
+        let count = seeds.end - seeds.start;
+        assert!(seeds != OF_EACH || total.is_a_storm_of_others(count), "{kind}: {total:?}");
     }
 }
+
+/// Few: a seed takes as long as any. In one of them clients ask for a lease, and nobody leads.
+const OF_EACH: Range<u64> = 0..4;
 
 /// The servers that are not ZooKeeper's.
 const OTHERS: [(&str, Play); 3] = [
@@ -141,9 +145,14 @@ fn no_law_of_cached_trees_is_broken_before_3_6() {
 /// Also the ids of nominees come from the seed: names of znodes, and the order of lists by that.
 #[test]
 fn a_storm_is_the_same_each_time() {
-    for (seed, play) in
-        [(2, pass_one as Play), (10_004, pass_one), (3, share_one), (4, check_one), (5, cache_one)]
-    {
+    for (seed, play) in [
+        (2, pass_one as Play),
+        (10_004, pass_one),
+        (3, share_one),
+        (4, check_one),
+        (5, cache_one),
+        (1, OTHERS[2].1),
+    ] {
         let [first, second] = [play(seed), play(seed)].map(|run| format!("{run:?}"));
         assert_eq!(first, second, "seed {seed}");
     }

@@ -10,7 +10,7 @@ use zk_embedded::Profile;
 
 use crate::laws::Laws;
 use crate::network::{Way, Weather};
-use crate::others::OtherServers;
+use crate::others::{OtherServers, Promise};
 use crate::process::{Order, Process};
 use crate::servers::Servers;
 use crate::setting::{Release, Setting};
@@ -176,7 +176,11 @@ impl Scene {
             }
         }
         let is_ensemble = self.setting.servers > 1;
-        self.laws.count(|tally| tally.ensembles += u64::from(is_ensemble));
+        let without_lease = self.setting.promise() == Promise::Nothing;
+        self.laws.count(|tally| {
+            tally.ensembles += u64::from(is_ensemble);
+            tally.without_lease += u64::from(without_lease);
+        });
     }
 
     /// Mends everything that plagues have broken.

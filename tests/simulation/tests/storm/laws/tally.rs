@@ -78,6 +78,8 @@ pub(crate) struct Tally {
     pub(crate) ensembles: u64,
     /// Plagues of servers that are not ZooKeeper's.
     pub(crate) plagues_of_others: u64,
+    /// Runs in which clients ask such servers for a lease.
+    pub(crate) without_lease: u64,
     /// Operations in histories that were judged, and how many of them had an unknown outcome.
     pub(crate) judged: u64,
     pub(crate) unknown: u64,
@@ -131,6 +133,7 @@ impl AddAssign for Tally {
         self.successions += other.successions;
         self.ensembles += other.ensembles;
         self.plagues_of_others += other.plagues_of_others;
+        self.without_lease += other.without_lease;
         self.judged += other.judged;
         self.unknown += other.unknown;
     }
@@ -177,6 +180,7 @@ impl Tally {
     /// Whether enough has happened on servers that are not ZooKeeper's. In a quarter of the seeds nobody leads.
     pub(crate) fn is_a_storm_of_others(self, seeds: u64) -> bool {
         self.plagues_of_others > 2 * seeds
+            && self.without_lease > 0
             && self.elected > 3 * seeds
             && self.guarded_writes > 20 * seeds
             && self.held > 5 * seeds
