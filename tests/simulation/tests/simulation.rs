@@ -95,7 +95,7 @@ fn the_histories_of_runs_are_judged() {
         stats.operations += outcome.stats.histories.operations;
         stats.unknown += outcome.stats.histories.unknown;
     }
-    assert!(stats.operations > 6_000 && stats.unknown > 60, "{stats:?}");
+    assert!(stats.operations > 2_000 && stats.unknown > 50, "{stats:?}");
 }
 
 #[test]
