@@ -230,6 +230,15 @@ impl Client {
                 observed.push(Observed::Entry(Entry::Ended(end)));
                 observed.push(Observed::Ended(end));
             }
+            Event::Fired { .. }
+            | Event::Changed { .. }
+            | Event::ChangesMissed { .. }
+            | Event::WatchLost { .. } => self.see_watch(event, observed),
+        }
+    }
+
+    fn see_watch(&mut self, event: Event<Standing, CallId, CallId>, observed: &mut Vec<Observed>) {
+        match event {
             Event::Fired { watcher, kind, zxid } => {
                 self.cache_fired(watcher, kind, zxid);
                 observed.push(Observed::Fired);
@@ -250,6 +259,7 @@ impl Client {
                 observed.push(Observed::WatchLost);
                 observed.push(Observed::Entry(Entry::Lost(watcher)));
             }
+            _ => {}
         }
     }
 
@@ -272,6 +282,20 @@ impl Client {
         observed.append(&mut self.told);
     }
 
+    fn see_step_of_share(
+        &mut self,
+        now: Instant,
+        step: &Step<StandingNotice>,
+        observed: &mut Vec<Observed>,
+    ) {
+        observed.push(Observed::Entry(Entry::Stepped(step.key)));
+        observed.extend(step.woken_by.map(|_| Observed::Fired));
+        if let Some(GrantChange::Announced { .. }) = step.grant {
+            observed.push(Observed::Entry(Entry::Announced(step.key)));
+        }
+        observed.extend(self.see_share(now, (step.key, step.grant)));
+    }
+
     fn see_step(&mut self, now: Instant, step: Step<StandingNotice>, observed: &mut Vec<Observed>) {
         if let Some(&round) = self.rounds.get(&step.key) {
             observed.push(Observed::Entry(Entry::Stepped(step.key)));
@@ -287,13 +311,7 @@ impl Client {
             return;
         }
         if self.is_shared(step.key) {
-            observed.push(Observed::Entry(Entry::Stepped(step.key)));
-            observed.extend(step.woken_by.map(|_| Observed::Fired));
-            if let Some(GrantChange::Announced { .. }) = step.grant {
-                observed.push(Observed::Entry(Entry::Announced(step.key)));
-            }
-            observed.extend(self.see_share(now, (step.key, step.grant)));
-            return;
+            return self.see_step_of_share(now, &step, observed);
         }
         let queued = self.host.recipe(step.key).and_then(Standing::queued);
         let (Some(seen), Some(queued)) = (self.seen.get_mut(&step.key), queued) else {

@@ -305,9 +305,9 @@ impl Client {
             sharing.planner = Some((token, planner));
         }
         let Some((_, planner)) = &mut sharing.planner else { return };
-        let decoded =
+        let shown =
             stored.as_ref().map(|node| SlotPlan::decode(node.data.as_deref().unwrap_or_default()));
-        let decided = planner.decide(now, &present, decoded.and_then(Result::ok).as_ref());
+        let decided = planner.decide(now, &present, shown.and_then(Result::ok).as_ref());
         match decided {
             SlotDecision::Rest(until) => sharing.plan_at = until,
             SlotDecision::Write(plan) => {

@@ -21,7 +21,7 @@ impl Client {
         let text = rng.u32(..).to_string();
         let (data, version, acl) = (Some(text.as_bytes()), Version::ANY, Vector::<Acl<'_>>::OPEN);
         let path = if rng.bool() { &*above } else { &*below };
-        let create = |path, mode| CreateRequest { path, data, acl: acl.clone(), mode };
+        let create = |path, mode| CreateRequest { path, data, acl, mode };
         match rng.u8(..12) {
             0..=2 => {
                 for path in [TREE, &*above, path] {

@@ -117,10 +117,10 @@ impl PlanCounts {
             owner.is_some() && owners.get(slot).copied().flatten() == owner
         };
         let kept = owned.iter().filter(|(slot, owner)| stays(slot, **owner)).count();
-        let moved =
+        let others =
             owned.keys().filter(|slot| owners.get(**slot).is_some_and(Option::is_some)).count()
                 - kept;
-        self.moved += u64::try_from(moved).unwrap_or(u64::MAX);
+        self.moved += u64::try_from(others).unwrap_or(u64::MAX);
         let most = parts.most_that_can_stay(last, plan);
         if kept < most && moves == Moves::Fewest {
             return Err(format!("{kept} slots stay of {most} that could, from {last} to {plan}"));

@@ -309,7 +309,7 @@ fn below_nodes(database: &Database) -> impl Iterator<Item = String> {
     let locks = slots().map(|slot| lock_of(&slot));
     let nodes = locks.chain([MEMBERS.to_owned()]);
     nodes.flat_map(|node| {
-        let children = database.znode(&node).into_iter().flat_map(|znode| znode.children());
+        let children = database.znode(&node).into_iter().flat_map(zk_embedded::Znode::children);
         children.map(|name| format!("{node}/{name}")).collect::<Vec<_>>()
     })
 }

@@ -313,14 +313,6 @@ impl World<'_> {
             | Observed::Writes { .. }
             | Observed::Wrote { .. }
             | Observed::Entry(_) => return,
-            Observed::SlotGained(slot, token) => format!("gains slot {slot} by {token}"),
-            Observed::SlotLost(slot) => format!("loses slot {slot}"),
-            Observed::SlotToGiveUp(slot, within) => {
-                format!("is to give slot {slot} up within {} ms", within.as_millis())
-            }
-            Observed::CacheBegins(part) => format!("keeps {part:?} of the tree"),
-            Observed::CacheEnds => "drops its cache".to_owned(),
-            Observed::Cached(change) => format!("its cache tells {change:?}"),
             Observed::FoundBusy { contender } => format!("{}: found it busy", name(*contender)),
             Observed::TimedOut { contender } => format!("{}: timed out", name(*contender)),
             Observed::LeaseLapsed(_) => "lease lapsed".to_owned(),
@@ -346,6 +338,7 @@ impl World<'_> {
             }
             Observed::EndAcknowledged(queue) => format!("has ended {queue}"),
             Observed::ElectionDeleted => "has deleted an election".to_owned(),
+            of_slots_or_trees => thing_told(of_slots_or_trees),
         };
         self.story.tell(self.now, || (who, text));
     }
@@ -414,5 +407,20 @@ impl World<'_> {
             Some(client) => format!("client {}", client + 1),
             None => format!("server {}", node.0 + 1),
         }
+    }
+}
+
+/// Returns what the story says of slots and cached trees.
+fn thing_told(what: &Observed) -> String {
+    match what {
+        Observed::SlotGained(slot, token) => format!("gains slot {slot} by {token}"),
+        Observed::SlotLost(slot) => format!("loses slot {slot}"),
+        Observed::SlotToGiveUp(slot, within) => {
+            format!("is to give slot {slot} up within {} ms", within.as_millis())
+        }
+        Observed::CacheBegins(part) => format!("keeps {part:?} of the tree"),
+        Observed::CacheEnds => "drops its cache".to_owned(),
+        Observed::Cached(change) => format!("its cache tells {change:?}"),
+        _ => String::new(),
     }
 }
