@@ -205,6 +205,7 @@ impl World<'_> {
         self.observe_confirmation(client, what)?;
         self.observe_tree(client, what)?;
         self.observe_share(client, what)?;
+        self.observe_write(client, what);
         match what {
             Observed::Announced { nominee, until, .. } => {
                 self.stats.announced += 1;
@@ -213,12 +214,6 @@ impl World<'_> {
             }
             Observed::Entry(entry) => self.count(*entry),
             Observed::Told(id, told) => self.observe_use(client, *id, told)?,
-            Observed::Writes { call, queue, token } => {
-                self.chronicle.writes(self.now, (client, *call), (*queue, token.get()));
-            }
-            Observed::Wrote { call, token, written } => {
-                self.chronicle.wrote(self.now, (client, *call), (token.get(), *written));
-            }
             Observed::Won(round) => {
                 if let Some(other) = self.winners.won(*round, client) {
                     return Err((
@@ -259,6 +254,18 @@ impl World<'_> {
         let session = process.and_then(Process::session);
         let connected_at = process.and_then(|process| process.connected_at);
         self.conduct.take_in((client, session, connected_at), what, &mut self.candidates)
+    }
+
+    fn observe_write(&mut self, client: usize, what: &Observed) {
+        match what {
+            Observed::Writes { call, queue, token } => {
+                self.chronicle.writes(self.now, (client, *call), (*queue, token.get()));
+            }
+            Observed::Wrote { call, token, written } => {
+                self.chronicle.wrote(self.now, (client, *call), (token.get(), *written));
+            }
+            _ => {}
+        }
     }
 
     fn count(&mut self, entry: Entry) {
