@@ -1,13 +1,15 @@
 //! How many round trips a caller waits for, in virtual time.
 
 use core::time::Duration;
+use std::sync::{Arc, OnceLock};
 
 use election_tokio::election::Departure;
 use election_tokio::lease::{HeartbeatPace, KeepReady, LeaseGrade};
+use election_tokio::slots::SlotGuard;
 use election_tokio::{Client, CreateMode};
 use tokio::time::Instant;
 
-use crate::server::Server;
+use crate::server::{Server, wait};
 
 const LOCK: &str = "/lock";
 const ROUND_TRIP: Duration = Duration::from_millis(10);
@@ -85,4 +87,41 @@ async fn a_lock_at_a_path_that_is_missing_takes_two_round_trips_more() {
         assert!(acquiring < 4.5, "{acquiring} round trips at {path}");
         guard.release().await.unwrap();
     }
+}
+
+/// The next member stands behind the holder already: it hears of the release, lists once, and holds the slot.
+#[tokio::test(start_paused = true)]
+async fn a_slot_that_moves_is_held_a_round_trip_after_its_release_is_heard_of() {
+    const SLOTS: &str = "/slots";
+    let server = Server::new();
+    let (given_up, gained) = (Arc::new(OnceLock::new()), Arc::new(OnceLock::new()));
+    let client = client(&server, LeaseGrade::Quorum, KeepReady::Always).await;
+    let slots = client.slots(SLOTS, 2);
+    let at = Arc::clone(&given_up);
+    tokio::spawn(async move {
+        let work = |guard: Arc<SlotGuard>| {
+            let at = Arc::clone(&at);
+            async move {
+                guard.give_up_requested().await;
+                at.set(Instant::now()).expect("one slot moves");
+            }
+        };
+        slots.run("first", core::future::pending::<()>(), work).await.expect("it goes on");
+    });
+    wait(10).await;
+    let builder = server.builder().session_timeout(TIMEOUT).keep_ready(KeepReady::Always);
+    let other = builder.connect().await.unwrap();
+    let slots = other.slots(SLOTS, 2);
+    let at = Arc::clone(&gained);
+    tokio::spawn(async move {
+        let work = |guard: Arc<SlotGuard>| {
+            at.set(Instant::now()).expect("one slot moves");
+            async move { guard.give_up_requested().await }
+        };
+        slots.run("second", core::future::pending::<()>(), work).await.expect("it goes on");
+    });
+    wait(10).await;
+    let (given_up, gained) = (*given_up.get().expect("given up"), *gained.get().expect("gained"));
+    let trips = gained.duration_since(given_up).div_duration_f64(ROUND_TRIP);
+    assert!(trips < 2.5, "{trips} round trips, of which the release and its event take one");
 }

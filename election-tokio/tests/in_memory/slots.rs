@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use election_tokio::Client;
 use election_tokio::slots::SlotPlan;
+use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use zk_jute::OpCode;
 
@@ -15,18 +16,20 @@ const PATH: &str = "/app/shards";
 struct Member {
     client: Client,
     run: JoinHandle<()>,
+    leave: oneshot::Sender<()>,
 }
 
 async fn join(server: &Server, name: String, count: u32) -> Member {
     let client = server.client().await;
     let slots = client.slots(PATH, count);
+    let (leave, left) = oneshot::channel();
     let run = tokio::spawn(async move {
         let work = |guard: std::sync::Arc<election_tokio::slots::SlotGuard>| async move {
             guard.give_up_requested().await;
         };
-        slots.run(&name, core::future::pending::<()>(), work).await.expect("it goes on");
+        slots.run(&name, left, work).await.expect("it goes on until it leaves");
     });
-    Member { client, run }
+    Member { client, run, leave }
 }
 
 fn plan(server: &Server) -> SlotPlan {
@@ -93,7 +96,7 @@ async fn slots_of_ten_members(count: u32) {
 
     // The session of the one that plans ends, as after a death.
     let since = server.requested().len();
-    let Member { client, run } = members.remove(0);
+    let Member { client, run, .. } = members.remove(0);
     run.abort();
     client.close().await.expect("it is closed");
     wait(20).await;
@@ -101,6 +104,17 @@ async fn slots_of_ten_members(count: u32) {
     println!("death: {} moved, {:?}", moved(&eleven, &others), requests(&server, since));
     assert_eq!(moved(&eleven, &others), eleven.slots_of(&"m0".parse().expect("a name")).len());
     assert_eq!(held(&server), slots);
+
+    let since = server.requested().len();
+    let Member { client, run, leave } = members.pop().expect("ten are left");
+    leave.send(()).expect("it goes on");
+    run.await.expect("it leaves");
+    wait(20).await;
+    let nine = plan(&server);
+    println!("leave: {} moved, {:?}", moved(&others, &nine), requests(&server, since));
+    assert_eq!(moved(&others, &nine), others.slots_of(&"m10".parse().expect("a name")).len());
+    assert_eq!((held(&server), nine.members().len()), (slots, 9));
+    client.close().await.expect("it is closed");
 
     let since = server.requested().len();
     wait(600).await;
@@ -114,8 +128,8 @@ async fn slots_of_ten_members(count: u32) {
         asked("multi") <= 10 * 181,
         "one heartbeat of each member in a third of 10 s: {rest:?}"
     );
-    assert_eq!(plan(&server), others);
-    for Member { client, run } in members {
+    assert_eq!(plan(&server), nine);
+    for Member { client, run, .. } in members {
         run.abort();
         client.close().await.expect("it is closed");
     }
