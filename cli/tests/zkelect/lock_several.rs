@@ -82,7 +82,7 @@ async fn a_lock_that_an_operator_breaks_stops_the_command() {
     let znode = format!("/a/{}", children.iter().next().expect("one"));
     client.delete(&znode, election_tokio::Version::ANY).await.expect("it is deleted");
     assert_eq!(holder.ended().code(), Some(75), "{}", holder.said());
-    assert!(holder.said().contains("holds no more: /a: "), "{}", holder.said());
+    assert!(holder.said().contains("holds no more: lock /a, hold: "), "{}", holder.said());
     let left = client.get_children("/lock").await.expect("it was held");
     assert_eq!(left.iter().count(), 0);
 }
