@@ -21,7 +21,8 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// Those of [`Client::create`]; `NoNode` of the look if the znode has gone meanwhile.
+    /// Those of [`Client::create`]; `NoNode` of the look if the znode has gone meanwhile;
+    /// [`ErrorKind::ConnectionLoss`] if there is no look, since the client ends.
     pub(super) async fn create_before_3_5(
         &self,
         path: &str,
@@ -30,9 +31,13 @@ impl Client {
         let reply = self.call(path, create).await?;
         let response: CreateResponse<'_> = decoded_as(OpCode::CREATE, path, &reply)?;
         let path = self.shared().chroot.leave(response.path).to_owned();
-        match self.look(&path, response.path).await? {
-            Some(stat) => Ok(Created { path, stat }),
-            None => Err(Error::new(OpCode::EXISTS, &path, ErrorKind::Refused(ErrorCode::NO_NODE))),
+        match self.look(&path, response.path).await {
+            Ok(Some(stat)) => Ok(Created { path, stat }),
+            Ok(None) => {
+                Err(Error::new(OpCode::EXISTS, &path, ErrorKind::Refused(ErrorCode::NO_NODE)))
+            }
+            // The look did not happen, and the create did: its caller must not take the one for the other.
+            Err(_) => Err(Error::new(OpCode::CREATE, &path, ErrorKind::ConnectionLoss)),
         }
     }
 

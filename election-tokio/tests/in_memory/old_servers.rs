@@ -125,3 +125,25 @@ async fn an_answer_to_other_reads_is_an_error_of_the_whole() {
         assert_eq!(server.state().accepted, 1);
     }
 }
+
+/// The znode is created; the client ends before it can read the metadata.
+#[tokio::test(start_paused = true)]
+async fn a_create_whose_client_ends_before_the_look_may_have_happened() {
+    let server = Server::new();
+    let client = server.client().await;
+    server.lie_about(OpCode::CREATE2, Lie::TooNew);
+    client.create("/a", "", CreateMode::Persistent).await.unwrap();
+    server.state().latency = Duration::from_millis(10);
+    let creator = client.clone();
+    let creating =
+        tokio::spawn(async move { creator.create("/a/b", "", CreateMode::Persistent).await });
+    tokio::time::sleep(Duration::from_millis(15)).await;
+    server.refuse();
+    server.cut();
+    wait(1).await;
+    let closing = tokio::spawn(client.close());
+    let error = creating.await.unwrap().unwrap_err();
+    closing.abort();
+    assert!(error.may_have_happened(), "{error}");
+    assert_eq!(server.children("/a"), ["b"]);
+}
