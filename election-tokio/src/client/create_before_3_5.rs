@@ -36,7 +36,7 @@ impl Client {
             Ok(None) => {
                 Err(Error::new(OpCode::EXISTS, &path, ErrorKind::Refused(ErrorCode::NO_NODE)))
             }
-            // The look did not happen, and the create did: its caller must not take the one for the other.
+            // The look failed, and the create did not: an error of the look would say that nothing happened.
             Err(_) => Err(Error::new(OpCode::CREATE, &path, ErrorKind::ConnectionLoss)),
         }
     }

@@ -140,9 +140,9 @@ impl LockGuard {
     /// [`ReleaseError::Unconfirmed`] if the client ended first: the znode may remain for at most
     /// the session timeout. [`ReleaseError::AlreadyLost`] if the lock had been lost before.
     pub async fn release(self) -> Result<Departure, ReleaseError> {
-        let Self { held, mut acquisition } = self;
+        let at = self.place(RELEASE);
+        let Self { held: _held, mut acquisition } = self;
         acquisition.withdraw();
-        let at = Place::new("lock", held.parent(), RELEASE);
         acquisition.released(at).await
     }
 

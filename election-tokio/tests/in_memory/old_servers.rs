@@ -134,10 +134,13 @@ async fn a_create_whose_client_ends_before_the_look_may_have_happened() {
     server.lie_about(OpCode::CREATE2, Lie::TooNew);
     client.create("/a", "", CreateMode::Persistent).await.unwrap();
     server.state().latency = Duration::from_millis(10);
+    let looks = server.requests(OpCode::EXISTS);
     let creator = client.clone();
     let creating =
         tokio::spawn(async move { creator.create("/a/b", "", CreateMode::Persistent).await });
-    tokio::time::sleep(Duration::from_millis(15)).await;
+    while server.requests(OpCode::EXISTS) == looks {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
     server.refuse();
     server.cut();
     wait(1).await;

@@ -123,5 +123,5 @@ async fn a_slot_that_moves_is_held_a_round_trip_after_its_release_is_heard_of() 
     wait(10).await;
     let (given_up, gained) = (*given_up.get().expect("given up"), *gained.get().expect("gained"));
     let trips = gained.duration_since(given_up).div_duration_f64(ROUND_TRIP);
-    assert!(trips < 2.5, "{trips} round trips, of which the release and its event take one");
+    assert!((1.0..2.5).contains(&trips), "{trips}, of which the release and its event take one");
 }

@@ -34,9 +34,11 @@ mod log;
 mod member;
 mod message;
 mod role;
+mod server;
 
 pub use self::member::{Member, MemberRole};
 pub use self::message::{PeerMessage, PeerOutput};
+pub use self::server::Server;
 
 use core::time::Duration;
 

@@ -6,11 +6,11 @@ use core::time::Duration;
 use std::collections::BTreeMap;
 
 use bytes::BytesMut;
-use zk_embedded::{ConnectionId, Database, Instant, Standalone, TooManyConnections, Transmit};
+use zk_embedded::{ConnectionId, Database, Instant, TooManyConnections, Transmit};
 use zk_jute::SessionId;
 
 use super::clock::{Clock, Time};
-use super::ensemble::{Member, MemberId, MemberRole, PeerMessage, PeerOutput};
+use super::ensemble::{MemberId, MemberRole, PeerMessage, PeerOutput, Server};
 use super::links::NodeId;
 use super::network::ConnKey;
 
@@ -22,12 +22,6 @@ pub(super) enum Condition {
     Paused,
     /// No process runs.
     Down,
-}
-
-#[derive(Debug)]
-pub(super) enum Server {
-    Alone(Box<Standalone>),
-    Member(Box<Member>),
 }
 
 #[derive(Debug)]
@@ -169,22 +163,12 @@ impl Host {
     /// Ends these sessions at once, if it decides about them.
     pub(super) fn end_sessions(&mut self, now: Time, sessions: &[SessionId]) {
         let now = self.now(now);
-        match &mut self.server {
-            Server::Alone(server) => {
-                for session in sessions {
-                    // One that has ended by itself needs no end.
-                    let _ = server.expire_connected(now, *session);
-                }
-            }
-            Server::Member(member) => member.end_sessions(now, sessions),
-        }
+        self.server.end_sessions(now, sessions);
     }
 
     /// Lets the clock by which sessions end go forward, if it leads others.
     pub(super) fn step_wall_clock(&mut self, step: Duration) {
-        if let Server::Member(member) = &mut self.server {
-            member.step_wall_clock(step);
-        }
+        self.server.step_wall_clock(step);
     }
 
     pub(super) fn handle_timeout(&mut self, now: Time) {

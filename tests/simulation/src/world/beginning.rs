@@ -22,7 +22,7 @@ use crate::checker::{Candidates, Conduct, Holders, Operated};
 use crate::chronicle::Chronicle;
 use crate::client::Settings;
 use crate::clock::{Clock, Time};
-use crate::ensemble::{EnsembleConfig, Member, ReadOnlyMode};
+use crate::ensemble::{EnsembleConfig, Member, ReadOnlyMode, Server};
 use crate::keeper::KeeperLike;
 use crate::links::{Links, NodeId};
 use crate::network::Network;
@@ -31,7 +31,7 @@ use crate::plan::Plan;
 use crate::queue::Queue;
 use crate::reasons::{Counters, Reasons};
 use crate::round::{Round, Winners};
-use crate::server::{Host, Server, member_id};
+use crate::server::{Host, member_id};
 use crate::story::{Recording, Story};
 
 /// The user of a client's process.

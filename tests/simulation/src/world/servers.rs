@@ -6,9 +6,9 @@ use zk_embedded::Throttling;
 
 use super::faults::Undo;
 use super::{Event, World};
-use crate::ensemble::TouchLoss;
+use crate::ensemble::{Server, TouchLoss};
 use crate::links::NodeId;
-use crate::server::{Host, Server};
+use crate::server::Host;
 
 /// The longest session timeout that servers grant once their bound is raised, in ticks.
 const RAISED: u32 = 20;

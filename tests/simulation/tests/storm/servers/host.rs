@@ -8,9 +8,9 @@ use std::sync::Arc;
 use bytes::BytesMut;
 use tokio::sync::Notify;
 use tokio::time;
-use zk_embedded::{ConnectionId, Database, Instant, Standalone, Throttling, Transmit};
+use zk_embedded::{ConnectionId, Database, Instant, Throttling, Transmit};
 use zk_jute::SessionId;
-use zk_simulation::ensemble::{Member, PeerOutput};
+use zk_simulation::ensemble::{Member, PeerOutput, Server};
 
 use super::lines::{Peer, member_id};
 
@@ -22,12 +22,6 @@ pub(crate) enum Condition {
     Paused,
     /// No process runs.
     Down,
-}
-
-#[derive(Debug)]
-pub(super) enum Server {
-    Alone(Box<Standalone>),
-    Member(Box<Member>),
 }
 
 /// Does the same with either kind of server.
@@ -171,22 +165,12 @@ impl Host {
     /// Ends these sessions at once, if it decides about them.
     pub(super) fn end_sessions(&mut self, sessions: &[SessionId]) {
         let now = self.clock.now();
-        match &mut self.server {
-            Server::Alone(server) => {
-                for session in sessions {
-                    // One that has ended by itself needs no end.
-                    let _ = server.expire_connected(now, *session);
-                }
-            }
-            Server::Member(member) => member.end_sessions(now, sessions),
-        }
+        self.server.end_sessions(now, sessions);
     }
 
     /// Lets the clock by which sessions end go forward, if it leads others.
     pub(super) fn step_wall_clock(&mut self, step: Duration) {
-        if let Server::Member(member) = &mut self.server {
-            member.step_wall_clock(step);
-        }
+        self.server.step_wall_clock(step);
     }
 
     /// Ends the process, which loses all that it had not on disk.

@@ -11,10 +11,10 @@ use tokio::sync::Notify;
 use tokio::time::{self, sleep_until};
 use zk_embedded::{Config, ConnectionId, Database, Instant, Standalone, Throttling, Transmit};
 use zk_jute::{OpCode, SessionId, Zxid};
-use zk_simulation::ensemble::{EnsembleConfig, Member, MemberRole, PeerOutput};
+use zk_simulation::ensemble::{EnsembleConfig, Member, MemberRole, PeerOutput, Server};
 
 pub(crate) use self::host::Condition;
-use self::host::{Clock, Host, RIGHT, Server};
+use self::host::{Clock, Host, RIGHT};
 pub(crate) use self::lines::{Impairment, Line};
 use self::lines::{Lines, Peer, member_id, place_of};
 use crate::laws::{Laws, ledger};
