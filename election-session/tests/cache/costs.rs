@@ -8,13 +8,19 @@ use super::world::World;
 const ZNODES: usize = 2_000;
 
 fn filled() -> World {
+    let mut world = with_znodes(ZNODES);
+    world.rest();
+    world
+}
+
+/// Makes a world in which so many znodes, the root and its hundred children among them, wait to be read.
+fn with_znodes(count: usize) -> World {
     let mut world = World::with_named_events(1);
     world.server.create_many((0..100).map(|number| format!("/r/{number}")));
     let below = |number: usize| format!("/r/{}/{number}", number % 100);
-    world.server.create_many((0..ZNODES - 101).map(below));
+    world.server.create_many((0..count - 101).map(below));
     world.apply();
     world.apply();
-    world.rest();
     world
 }
 
@@ -52,6 +58,28 @@ fn a_gap_costs_a_request_for_256_znodes_and_one_for_each_changed_list() {
     world.rest();
     assert_eq!(reads(&world.asked), ZNODES + 1);
     assert_eq!(world.asked.len(), ZNODES.div_ceil(256) + 2, "{:?}", world.asked.last());
+}
+
+/// The same of 100,000 znodes.
+#[test]
+fn a_gap_in_a_hundred_thousand_znodes_costs_392_requests() {
+    const MANY: usize = 100_000;
+    let mut world = with_znodes(MANY);
+    world.rest_at_once();
+    assert_eq!((reads(&world.asked), world.asked.len()), (MANY, MANY + 101 + 1));
+    world.asked.clear();
+    world.disconnect();
+    world.server.set("/r/7");
+    world.server.create_many(core::iter::once("/r/7/new".to_owned()));
+    world.rest_at_once();
+    assert_eq!((reads(&world.asked), world.asked.len()), (MANY + 1, 391 + 2));
+    world.asked.clear();
+    world.disconnect();
+    world.rest_at_once();
+    // The list is of the parent of the last event before the gap, which may have had another one.
+    let lists = world.asked.iter().filter(|asked| **asked == CacheQuestion::List("/r/7".into()));
+    assert_eq!((reads(&world.asked), lists.count()), (MANY + 1, 1));
+    assert_eq!(world.asked.len(), 392);
 }
 
 /// The connection is lost again and again while all requests are on their way: the next ones are as large.

@@ -33,33 +33,32 @@ impl Reader {
     /// Hears the next change, and returns the zxid if the reader knows all. Checks that the change fits to what it knows.
     pub(crate) fn hear(&mut self, tracker: &mut CacheTracker) -> Option<Heard> {
         let change = tracker.poll_change(self.key)?;
-        let story = format!("{change:?} to {:?}", self.fold);
         let mut is_new = |path: &Arc<str>, node: &CachedNode| {
             let (czxid, mzxid) = identity(node);
-            assert!(self.told.insert((path.to_string(), czxid, mzxid)), "told twice: {story}");
+            assert!(self.told.insert((path.to_string(), czxid, mzxid)), "told twice: {change:?}");
         };
-        match change {
+        match &change {
             CacheChange::Created { path, node } => {
-                is_new(&path, &node);
-                let before = self.fold.insert(path.to_string(), identity(&node));
-                assert_eq!(before, None, "{story}");
+                is_new(path, node);
+                let known = self.fold.insert(path.to_string(), identity(node));
+                assert_eq!(known, None, "{change:?} to {:?}", self.fold);
             }
             CacheChange::Changed { path, before, node } => {
-                is_new(&path, &node);
-                assert!(node.mzxid > before.mzxid && node.czxid == before.czxid, "{story}");
-                let known = self.fold.insert(path.to_string(), identity(&node));
-                assert_eq!(known, Some(identity(&before)), "{story}");
+                is_new(path, node);
+                assert!(node.mzxid > before.mzxid && node.czxid == before.czxid, "{change:?}");
+                let known = self.fold.insert(path.to_string(), identity(node));
+                assert_eq!(known, Some(identity(before)), "{change:?} to {:?}", self.fold);
             }
             CacheChange::Deleted { path, before } => {
-                let known = self.fold.remove(&*path);
-                assert_eq!(known, Some(identity(&before)), "{story}");
+                let known = self.fold.remove(&**path);
+                assert_eq!(known, Some(identity(before)), "{change:?} to {:?}", self.fold);
             }
             CacheChange::Unreadable { path, before } => {
-                let known = self.fold.remove(&*path);
-                assert_eq!(known, before.as_deref().map(identity), "{story}");
+                let known = self.fold.remove(&**path);
+                assert_eq!(known, before.as_deref().map(identity), "{change:?} to {:?}", self.fold);
             }
             CacheChange::Current(zxid) => {
-                assert!(zxid.get() > self.last, "{story} after {}", self.last);
+                assert!(zxid.get() > self.last, "{change:?} after {}", self.last);
                 self.last = zxid.get();
                 self.moments += 1;
                 return Some(Heard::Moment(zxid.get()));

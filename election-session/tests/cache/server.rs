@@ -198,7 +198,7 @@ impl Server {
     pub(crate) fn names(&self, path: &str) -> Option<Vec<String>> {
         let tree = self.tree();
         tree.get(path)?;
-        let children = tree.keys().filter(|child| *child != path && parent(child) == path);
+        let children = below(tree, path).filter(|child| parent(child) == path);
         Some(children.map(|child| child[path.len() + 1..].to_owned()).collect())
     }
 
@@ -249,7 +249,14 @@ impl Server {
 }
 
 fn has_children(tree: &Tree, path: &str) -> bool {
-    tree.keys().any(|child| child != path && parent(child) == path)
+    below(tree, path).next().is_some()
+}
+
+/// Returns each znode below another one. In the order of paths they stand together.
+fn below<'t>(tree: &'t Tree, path: &str) -> impl Iterator<Item = &'t String> {
+    let above = format!("{path}/");
+    let from = tree.range(above.clone()..).map(|(below, _)| below);
+    from.take_while(move |below| below.starts_with(&above))
 }
 
 pub(crate) fn parent(path: &str) -> &str {
