@@ -257,6 +257,7 @@ fn the_laws_hold_where_clients_have_many_things() {
     assert!(trees.unseen <= trees.moments / 100, "{trees:?}");
     assert!(slots.gained > 500 && slots.lost > 100 && slots.writes > 400, "{slots:?}");
     assert!(slots.plans > 300 && slots.excused < slots.plans * 2 / 3, "{slots:?}");
+    assert!(slots.apart > slots.plans / 4 && slots.drained > slots.plans / 4, "{slots:?}");
 }
 
 /// The toy is no less at home on a host than a nominee: whatever fails, a round has one winner, and

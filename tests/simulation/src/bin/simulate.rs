@@ -208,8 +208,15 @@ fn tell_of_trees(trees: TreeStats) {
 
 fn tell_of_slots(slots: SlotStats) {
     println!(
-        "slots: {} gained, {} lost, {} written to; {} plans, which moved {}, {} not held against another",
-        slots.gained, slots.lost, slots.writes, slots.plans, slots.moved, slots.excused
+        "slots: {} gained, {} lost, {} written to; {} plans, which moved {}, {} not held against another, {} with slots to keep apart, {} with a member that was drained",
+        slots.gained,
+        slots.lost,
+        slots.writes,
+        slots.plans,
+        slots.moved,
+        slots.excused,
+        slots.apart,
+        slots.drained
     );
 }
 

@@ -35,6 +35,8 @@ pub(super) enum Cached {
     Plan,
     /// The candidates of members that share slots.
     Members,
+    /// The names of members that are drained.
+    Drained,
 }
 
 /// A cache that a client's user keeps.

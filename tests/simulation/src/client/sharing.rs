@@ -21,7 +21,7 @@ use super::caching::Cached;
 use super::standing::Standing;
 use super::{CallId, Client, Observed};
 use crate::checker::Entry;
-use crate::slots::{MEMBERS, PLAN, SlotTerms, WorkEnds, ledger_of, lock_of, slots};
+use crate::slots::{DRAINED, MEMBERS, PLAN, SlotTerms, WorkEnds, ledger_of, lock_of, slots};
 
 /// A member that shares slots.
 #[derive(Debug)]
@@ -59,6 +59,7 @@ impl Client {
         let candidate = self.stand_at(now, nominee, MEMBERS, data);
         self.keep(Cached::Plan, PLAN, watching);
         self.keep(Cached::Members, MEMBERS, watching);
+        self.keep(Cached::Drained, DRAINED, watching);
         self.sharing = Some(Sharing {
             holder: SlotHolder::new(name, terms.give_up_within),
             terms,
@@ -258,8 +259,9 @@ impl Client {
         self.plan_if_leading(now);
         if self.sharing.as_ref().is_some_and(|it| it.candidate.is_none() && it.holder.is_idle()) {
             self.sharing = None;
-            self.drop_cache(now, Cached::Plan);
-            self.drop_cache(now, Cached::Members);
+            for which in [Cached::Plan, Cached::Members, Cached::Drained] {
+                self.drop_cache(now, which);
+            }
         }
     }
 
@@ -291,18 +293,22 @@ impl Client {
             }
             return;
         };
-        let (Some(plan), Some(members)) =
-            (self.current(Cached::Plan), self.current(Cached::Members))
-        else {
+        let (Some(plan), Some(members), Some(drained)) = (
+            self.current(Cached::Plan),
+            self.current(Cached::Members),
+            self.current(Cached::Drained),
+        ) else {
             return;
         };
         let stored = plan.get(PLAN).cloned();
-        let present = present(members.iter().map(|(_, node)| (node.czxid, node.data.as_deref())));
+        let drained = drained.children(DRAINED);
+        let members = members.iter().map(|(_, node)| (node.czxid, node.data.as_deref()));
+        let present = present(members, &drained);
         let Some(sharing) = self.sharing.as_mut().filter(|it| it.writes.is_none()) else { return };
         if sharing.planner.as_ref().is_none_or(|(term, _)| *term != token) {
             let known = sharing.known.clone();
             let planner = SlotPlanner::new(slots().collect(), sharing.terms.pauses, known);
-            sharing.planner = Some((token, planner));
+            sharing.planner = Some((token, planner.apart(&sharing.terms.apart)));
         }
         let Some((_, planner)) = &mut sharing.planner else { return };
         let shown =
@@ -351,15 +357,18 @@ impl Client {
     }
 }
 
-/// Returns the members that are present, with their weights. Of two processes of one name the later one counts.
+/// Returns the members that are present, with their weights; those that are drained have none. Of two processes of
+/// one name the later one counts.
 fn present<'a>(
     candidates: impl Iterator<Item = (zk_jute::Zxid, Option<&'a [u8]>)>,
+    drained: &[String],
 ) -> BTreeMap<SlotName, u32> {
     let mut by_age: Vec<_> = candidates.collect();
     by_age.sort_by_key(|(czxid, _)| *czxid);
     let weighed = by_age.into_iter().filter_map(|(_, data)| {
         let (name, weight) = core::str::from_utf8(data?).ok()?.split_once(' ')?;
-        Some((name.parse().ok()?, weight.parse().ok()?))
+        let weight = if drained.iter().any(|it| it == name) { 0 } else { weight.parse().ok()? };
+        Some((name.parse().ok()?, weight))
     });
     weighed.collect()
 }

@@ -30,6 +30,10 @@ pub struct SlotStats {
     pub moved: u64,
     /// Plans that were not held against the one before.
     pub excused: u64,
+    /// Plans that had slots to keep apart.
+    pub apart: u64,
+    /// Plans with a member that was drained.
+    pub drained: u64,
 }
 
 impl AddAssign for TreeStats {
@@ -49,5 +53,7 @@ impl AddAssign for SlotStats {
         self.plans += other.plans;
         self.moved += other.moved;
         self.excused += other.excused;
+        self.apart += other.apart;
+        self.drained += other.drained;
     }
 }

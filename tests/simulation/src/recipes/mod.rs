@@ -1,6 +1,7 @@
 //! The laws of barriers, double barriers, queues and counters. They compare what the users were told
 //! with what the servers have committed, in any world that shows both: the simulation, the storm.
 
+mod apart;
 mod barrier;
 mod counter;
 mod double_barrier;
@@ -11,10 +12,11 @@ mod tree;
 use zk_embedded::{Database, Znode};
 use zk_jute::Zxid;
 
+pub use apart::Apart;
 pub use barrier::BarrierBook;
 pub use counter::CounterBook;
 pub use double_barrier::DoubleBarrierBook;
-pub use plan::{Moves, PlanBook, PlanCounts, SLOTS};
+pub use plan::{PlanBook, PlanCounts, SLOTS};
 pub use queue::{ItemId, Put, QueueBook};
 pub use tree::{NAMES, Part, TREE, TreeBook, TreeCounts};
 

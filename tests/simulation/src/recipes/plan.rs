@@ -7,14 +7,14 @@ use zk_embedded::Database;
 use zk_jute::Zxid;
 use zk_jute::records::Stat;
 
-use super::Broken;
+use super::{Apart, Broken};
 
 /// The node of the slots of a run.
 pub const SLOTS: &str = "/slots";
 
 /// The moves that a plan may make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Moves {
+enum Moves {
     /// As few as there can be.
     Fewest,
     /// Some more, to take slots apart.
@@ -29,6 +29,7 @@ pub struct PlanBook {
     znode: Option<Stat>,
     /// The plans that an operator may have written.
     of_operators: Vec<String>,
+    apart: Apart,
     /// What was planned so far.
     pub counts: PlanCounts,
 }
@@ -42,9 +43,23 @@ pub struct PlanCounts {
     pub moved: u64,
     /// Plans that were not held against the one before: it was deleted or overwritten, or none saw it.
     pub excused: u64,
+    /// Plans that had slots to keep apart.
+    pub apart: u64,
+    /// Plans with a member that was drained.
+    pub drained: u64,
 }
 
 impl PlanBook {
+    /// Makes the book of slots of which these are to be apart.
+    pub fn new(apart: Apart) -> Self {
+        Self { apart, ..Self::default() }
+    }
+
+    /// Returns the slots that are to be apart.
+    pub const fn apart(&self) -> &Apart {
+        &self.apart
+    }
+
     /// An operator is about to write this where the plan stands.
     pub fn operator_writes(&mut self, text: &str) {
         self.of_operators.push(text.to_owned());
@@ -60,11 +75,7 @@ impl PlanBook {
     /// # Errors
     ///
     /// The plan breaks a law.
-    pub fn take_in(
-        &mut self,
-        database: &Database,
-        moves: Moves,
-    ) -> Result<Option<SlotPlan>, Broken> {
+    pub fn take_in(&mut self, database: &Database) -> Result<Option<SlotPlan>, Broken> {
         let shown = database.znode(&format!("{SLOTS}/plan"));
         let before = self.znode;
         let Some((stat, data)) = shown.map(|it| (it.stat(), it.data().unwrap_or_default())) else {
@@ -89,7 +100,10 @@ impl PlanBook {
         if is_of_operator {
             return Ok(None);
         }
+        let moves = if self.apart.is_empty() { Moves::Fewest } else { Moves::Apart };
         self.counts.check(last.as_ref(), &plan, moves)?;
+        self.counts.apart += u64::from(moves == Moves::Apart);
+        self.apart.check(&plan)?;
         Ok(Some(plan))
     }
 }
@@ -103,6 +117,7 @@ impl PlanCounts {
         moves: Moves,
     ) -> Result<(), Broken> {
         self.plans += 1;
+        self.drained += u64::from(plan.members().values().any(|member| member.weight == 0));
         let parts = Parts::of(plan);
         if let Some(law) = parts.unevenness(plan) {
             return Err(format!("{law} in {plan}"));

@@ -4,7 +4,7 @@ use core::time::Duration;
 use std::collections::{BTreeMap, BTreeSet};
 
 use election_core::{NomineeId, Token};
-use election_session::slots::{SlotName, SlotPlan};
+use election_session::slots::{PlannedMember, SlotName, SlotPlan};
 use zk_embedded::Database;
 use zk_jute::Zxid;
 
@@ -14,9 +14,11 @@ use crate::client::{Chore, Client, Observed};
 use crate::many::draw_watches;
 use crate::outcome::{Law, SlotStats};
 use crate::plan::Plan;
-use crate::recipes::{Moves, PlanBook};
+use crate::recipes::{Apart, PlanBook, SLOTS};
 use crate::server::{Condition, Host};
-use crate::slots::{MEMBERS, PLAN, SlotTerms, WorkEnds, ledger_of, lock_of, member, slots};
+use crate::slots::{
+    COUNT, DRAINED, MEMBERS, PLAN, SlotTerms, WorkEnds, drain_of, ledger_of, lock_of, member, slots,
+};
 use crate::uses::use_id;
 
 /// What an operator writes where the plan stands.
@@ -44,10 +46,11 @@ pub(super) struct SlotBook {
 
 impl SlotBook {
     pub(super) fn of(plan: &Plan) -> Option<Self> {
-        let mut plans = PlanBook::default();
+        let mut rng = fastrand::Rng::with_seed(plan.seed ^ 0x5107_5107_0000);
+        let mut plans = PlanBook::new(Apart::draw(&mut rng.fork(), COUNT));
         plans.operator_writes(NONSENSE);
         plan.many.map(|_| Self {
-            rng: fastrand::Rng::with_seed(plan.seed ^ 0x5107_5107_0000),
+            rng,
             plans,
             last: BTreeMap::new(),
             ledgers: BTreeMap::new(),
@@ -62,7 +65,8 @@ impl SlotBook {
     pub(super) fn stats(&self) -> SlotStats {
         let (counts, gained, lost) = (self.plans.counts, self.gained, self.lost);
         let (plans, moved, excused) = (counts.plans, counts.moved, counts.excused);
-        SlotStats { gained, lost, writes: self.writes, plans, moved, excused }
+        let (apart, drained, writes) = (counts.apart, counts.drained, self.writes);
+        SlotStats { gained, lost, writes, plans, moved, excused, apart, drained }
     }
 
     /// Takes in what a server shows, if none has shown that much before.
@@ -71,7 +75,7 @@ impl SlotBook {
             return Ok(());
         }
         self.seen = database.last_zxid();
-        let planned = self.plans.take_in(database, Moves::Fewest);
+        let planned = self.plans.take_in(database);
         planned.map_err(|detail| (Law::PlansEven, detail))?;
         for slot in slots() {
             let Some(znode) = database.znode(&ledger_of(&slot)) else { continue };
@@ -109,11 +113,11 @@ impl World<'_> {
             self.agenda.add(self.now + many.every, Event::TendShare(client));
         }
         let is_calm = self.now >= self.plan.calm_at;
-        let (leaves, is_spoilt) = (book.rng.u8(..32) == 0, book.rng.u8(..64));
+        let (leaves, deed) = (book.rng.u8(..32) == 0, book.rng.u8(..64));
         book.members += 1;
         // Unlike those of uses of the same number.
         let id = use_id(client, book.members | 0x8000_0000);
-        let terms = SlotTerms::draw(&mut book.rng, id);
+        let terms = SlotTerms::draw(&mut book.rng, id, book.plans.apart());
         let watches = draw_watches(&mut book.rng);
         if let Some(process) = self.processes.get_mut(client).filter(|process| process.is_up()) {
             let now = process.now(self.now);
@@ -130,17 +134,22 @@ impl World<'_> {
         }
         self.delete_shares_left_behind(client);
         self.settle_client(client)?;
-        match is_spoilt {
-            0 if !is_calm => self.give(&[Chore::Write(PLAN.to_owned())]),
-            1 if !is_calm => self.give(&[Chore::Delete(PLAN.to_owned())]),
-            _ => Ok(()),
-        }
+        // What is drained when the calm begins stays so.
+        let chore = match deed {
+            _ if is_calm => return Ok(()),
+            0 => Chore::Write(PLAN.to_owned()),
+            1 => Chore::Delete(PLAN.to_owned()),
+            2 | 3 => Chore::Create(drain_of(client)),
+            4..8 => Chore::Delete(drain_of(client)),
+            _ => return Ok(()),
+        };
+        self.give(&[chore])
     }
 
     /// Deletes the candidates of members and the contenders for slots that the process before has left in a session
     /// that was handed over.
     fn delete_shares_left_behind(&mut self, client: usize) {
-        let newest = self.hosts.iter().max_by_key(|host| host.database().last_zxid());
+        let newest = self.hosts.iter().map(Host::database).max_by_key(|it| it.last_zxid());
         let (Some(process), Some(newest)) = (self.processes.get_mut(client), newest) else {
             return;
         };
@@ -154,8 +163,8 @@ impl World<'_> {
         // The end of an id counts sessions.
         let kept = |id: NomineeId| id.to_string().chars().take(KEPT_OF_ID).collect();
         let own: Vec<String> = running.ids_of_share().map(kept).collect();
-        for path in below_nodes(newest.database()) {
-            let owner = newest.database().znode(&path).map(|it| it.stat().ephemeral_owner);
+        for path in below_nodes(newest) {
+            let owner = newest.znode(&path).map(|it| it.stat().ephemeral_owner);
             if owner == Some(session) && !own.iter().any(|id| path.contains(id)) {
                 running.operate(now, &Chore::Delete(path));
             }
@@ -251,6 +260,16 @@ impl World<'_> {
         let Some((plan, _)) = book.plans.last() else {
             return Some("there is no plan".to_owned());
         };
+        let drained = self.newest().map(|newest| children_of(newest, DRAINED)).unwrap_or_default();
+        let is_wrong = |(name, member): &(&SlotName, &PlannedMember)| {
+            (member.weight == 0) != drained.iter().any(|it| **it == ***name)
+        };
+        if let Some((name, member)) = plan.members().iter().find(is_wrong) {
+            return Some(format!(
+                "{name} has weight {}, and {drained:?} are drained",
+                member.weight
+            ));
+        }
         let there: BTreeSet<SlotName> = self.clients_that_go_on().map(member).collect();
         if !plan.members().keys().eq(there.iter()) {
             return Some(format!("the plan is {plan}"));
@@ -287,8 +306,11 @@ impl World<'_> {
     }
 
     fn znodes_of_share(&self) -> usize {
-        let newest = self.hosts.iter().max_by_key(|host| host.database().last_zxid());
-        newest.map_or(0, |host: &Host| below_nodes(host.database()).count())
+        self.newest().map_or(0, |newest| below_nodes(newest).count())
+    }
+
+    fn newest(&self) -> Option<&Database> {
+        self.hosts.iter().map(Host::database).max_by_key(|database| database.last_zxid())
     }
 
     /// Returns the znodes that are left once all clients have.
@@ -300,7 +322,12 @@ impl World<'_> {
         if self.plan.many.is_none() {
             return Vec::new();
         }
-        slots().map(|slot| Chore::Create(ledger_of(&slot))).collect()
+        let ledgers = slots().map(|slot| ledger_of(&slot));
+        [SLOTS.to_owned(), DRAINED.to_owned()]
+            .into_iter()
+            .chain(ledgers)
+            .map(Chore::Create)
+            .collect()
     }
 }
 
@@ -309,9 +336,13 @@ fn below_nodes(database: &Database) -> impl Iterator<Item = String> {
     let locks = slots().map(|slot| lock_of(&slot));
     let nodes = locks.chain([MEMBERS.to_owned()]);
     nodes.flat_map(|node| {
-        let children = database.znode(&node).into_iter().flat_map(zk_embedded::Znode::children);
+        let children = children_of(database, &node).into_iter();
         children.map(|name| format!("{node}/{name}")).collect::<Vec<_>>()
     })
+}
+
+fn children_of<'d>(database: &'d Database, node: &str) -> Vec<&'d str> {
+    database.znode(node).into_iter().flat_map(zk_embedded::Znode::children).collect()
 }
 
 /// Returns how many slots have an owner: each is asked for by that one alone.

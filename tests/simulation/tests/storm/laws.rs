@@ -1,6 +1,5 @@
 //! The laws that must hold, whatever happens.
 
-mod apart;
 mod cached;
 mod grants;
 mod histories;

@@ -16,7 +16,9 @@ use crate::laws::{Season, ledger};
 use crate::life::{LONG, Life};
 use crate::scene::PROCESSES;
 
+use zk_simulation::recipes::Apart;
 pub(crate) use zk_simulation::recipes::SLOTS;
+
 /// The slots of most members; one member in some runs has another one on its list.
 const COUNT: u32 = 9;
 const MOST: u32 = COUNT + 1;
@@ -41,32 +43,14 @@ pub(crate) struct Terms {
     pub(crate) gather: Duration,
     pub(crate) spread: Duration,
     pub(crate) give_up_within: Duration,
-    pub(crate) apart: Groups,
-}
-
-/// Slots that are to be apart, by their numbers.
-pub(crate) type Groups = Vec<Vec<u32>>;
-
-/// Draws the groups of a run: none in two of three.
-fn draw_groups(rng: &mut fastrand::Rng) -> Groups {
-    if rng.u8(..3) > 0 {
-        return Groups::new();
-    }
-    let mut slots: Vec<u32> = (0..COUNT).collect();
-    rng.shuffle(&mut slots);
-    let mut groups = Groups::new();
-    while slots.len() > 1 {
-        let size = rng.usize(2..=5).min(slots.len());
-        groups.push(slots.split_off(slots.len() - size));
-    }
-    groups
+    pub(crate) apart: Apart,
 }
 
 impl Terms {
     /// Draws those of all processes: in half of the runs each has its own pauses, in a quarter one has another list.
     /// All have the same groups, which come from numbers of their own.
     pub(crate) fn draw(rng: &mut fastrand::Rng, rng_of_groups: &mut fastrand::Rng) -> Vec<Self> {
-        let groups = draw_groups(rng_of_groups);
+        let groups = Apart::draw(rng_of_groups, COUNT);
         let are_alike = rng.bool();
         let other = (rng.u8(..4) == 0).then(|| rng.usize(..PROCESSES));
         let mut one = Self::draw_one(rng);
@@ -90,12 +74,12 @@ impl Terms {
             gather: millis([0, 200, 1000]),
             spread: millis([200, 1000, 3000]),
             give_up_within: millis([50, 500, 2000]),
-            apart: Groups::new(),
+            apart: Apart::default(),
         }
     }
 
     pub(crate) fn slots(&self, client: &Client) -> Slots {
-        let groups = self.apart.iter().map(|group| group.iter().map(ToString::to_string));
+        let groups = self.apart.groups().iter().map(|group| group.iter().map(ToString::to_string));
         let slots = client.slots(SLOTS, self.list).weight(self.weight);
         let slots = slots.apart(groups).expect("each slot is in one group");
         slots.gather_for(self.gather).spread_after(self.spread).give_up_within(self.give_up_within)

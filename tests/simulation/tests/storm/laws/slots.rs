@@ -8,11 +8,10 @@ use election_tokio::slots::{SlotGuard, SlotName, SlotPlan};
 use tokio::time::Instant;
 use zk_embedded::Database;
 use zk_jute::Zxid;
-use zk_simulation::recipes::{Moves, PlanBook};
+use zk_simulation::recipes::{Apart, PlanBook};
 
 use super::Laws;
 use super::grants::{Grants, Look};
-use crate::slots::Groups;
 
 /// Whether works on slots write, end by themselves, and members leave.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -33,7 +32,6 @@ pub(super) struct SlotBook {
     /// The holders, by their tokens, whose znodes an operator may have deleted: the next one holds the slot before they
     /// hear of that.
     deposed: BTreeSet<i64>,
-    pub(super) apart: Groups,
 }
 
 /// How long after the deadline of its work a slot's guard may be valid still: one turn of its member.
@@ -46,8 +44,17 @@ impl Laws {
     }
 
     /// The slots of each of these groups are to be with different members.
-    pub(crate) fn slots_are_to_be_apart(&self, groups: &Groups) {
-        self.book().slots.apart.clone_from(groups);
+    pub(crate) fn slots_are_to_be_apart(&self, groups: &Apart) {
+        self.book().slots.plans = PlanBook::new(groups.clone());
+    }
+
+    /// Checks the plan of a calm, which may be one that an operator has written, too.
+    pub(crate) fn slots_are_apart(&self, plan: &SlotPlan) {
+        let mut book = self.book();
+        let checked = book.slots.plans.apart().check(plan);
+        if let Err(law) = checked {
+            book.broken(law);
+        }
     }
 
     pub(crate) fn season_of_slots(&self) -> Season {
@@ -118,22 +125,14 @@ impl Laws {
     /// Checks the plan after each step of a server.
     pub(crate) fn slots_show(&self, database: &Database) {
         let mut book = self.book();
-        let has_groups = !book.slots.apart.is_empty();
-        let moves = if has_groups { Moves::Apart } else { Moves::Fewest };
-        let shown = book.slots.plans.take_in(database, moves);
+        let shown = book.slots.plans.take_in(database);
         let counts = book.slots.plans.counts;
         (book.tally.plans, book.tally.slots_moved) = (counts.plans, counts.moved);
-        book.tally.plans_excused = counts.excused;
+        (book.tally.plans_excused, book.tally.plans_apart) = (counts.excused, counts.apart);
         match shown {
             Err(law) => book.broken(law),
             Ok(None) => {}
-            Ok(Some(plan)) => {
-                self.tell(|| format!("the plan is {:?}", plan.to_string()));
-                if has_groups {
-                    book.tally.plans_apart += 1;
-                    book.is_planned_apart(&plan);
-                }
-            }
+            Ok(Some(plan)) => self.tell(|| format!("the plan is {:?}", plan.to_string())),
         }
     }
 }

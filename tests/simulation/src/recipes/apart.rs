@@ -2,27 +2,48 @@
 
 use std::collections::BTreeMap;
 
-use election_tokio::slots::SlotPlan;
+use election_session::slots::SlotPlan;
 
-use super::{Book, Laws};
-use crate::slots::Groups;
+use super::Broken;
 
-impl Book {
-    /// Checks that no member of a plan holds more slots of a group than it has to.
-    pub(super) fn is_planned_apart(&mut self, plan: &SlotPlan) {
-        let groups = &self.slots.apart;
-        let Some(table) = Table::of(plan, groups) else { return };
-        if let Some(law) = table.law() {
-            let law = format!("{law} of {groups:?} in {plan}");
-            self.broken(law);
+/// Groups of slots, by their numbers: those of one group are to be with different members.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Apart(Vec<Vec<u32>>);
+
+impl Apart {
+    /// Draws the groups of a run among so many slots: none in two of three.
+    pub fn draw(rng: &mut fastrand::Rng, slots: u32) -> Self {
+        if rng.u8(..3) > 0 {
+            return Self::default();
         }
+        let mut slots: Vec<u32> = (0..slots).collect();
+        rng.shuffle(&mut slots);
+        let mut groups = Vec::new();
+        while slots.len() > 1 {
+            let size = rng.usize(2..=5).min(slots.len());
+            groups.push(slots.split_off(slots.len() - size));
+        }
+        Self(groups)
     }
-}
 
-impl Laws {
-    /// Checks the plan of a calm, which may be one that an operator has written, too.
-    pub(crate) fn slots_are_apart(&self, plan: &SlotPlan) {
-        self.book().is_planned_apart(plan);
+    /// Returns the groups.
+    pub fn groups(&self) -> &[Vec<u32>] {
+        &self.0
+    }
+
+    /// Whether there are none.
+    pub const fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Checks that no member of a plan holds more slots of a group than it has to.
+    ///
+    /// # Errors
+    ///
+    /// One does.
+    pub fn check(&self, plan: &SlotPlan) -> Result<(), Broken> {
+        let law = Table::of(plan, &self.0).and_then(|table| table.law());
+        law.map_or(Ok(()), |law| Err(format!("{law} of {:?} in {plan}", self.0)))
     }
 }
 
@@ -36,7 +57,7 @@ struct Table {
 
 impl Table {
     /// Returns none of a plan without members that may hold slots.
-    fn of(plan: &SlotPlan, groups: &Groups) -> Option<Self> {
+    fn of(plan: &SlotPlan, groups: &[Vec<u32>]) -> Option<Self> {
         let names: BTreeMap<_, _> = plan.members().keys().zip(0_usize..).collect();
         let mut weights: Vec<_> = plan.members().values().map(|member| member.weight).collect();
         weights.retain(|weight| *weight > 0);
