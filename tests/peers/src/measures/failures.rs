@@ -5,6 +5,7 @@ use core::time::Duration;
 use std::thread;
 
 use super::{Bench, Entrant};
+use crate::arguments::Extent;
 use crate::contender::Contender;
 use crate::outcome::{Outcome, failed};
 use crate::process::{Worker, number};
@@ -22,11 +23,20 @@ const CONNECTS: usize = 30;
 
 /// A 15th of the session timeout, and what it takes to connect.
 const LONGEST_GAP: Bar = Bar::Value(500.0);
+/// The pauses of a collector of garbage, say, one after another.
+const PAUSES: [Duration; 3] =
+    [Duration::from_millis(200), Duration::from_millis(300), Duration::from_millis(400)];
+const BETWEEN_PAUSES: Duration = Duration::from_millis(700);
+/// A pause of 400 ms is as long as a client of ours waits at first for a server with something in flight. Each that
+/// costs a connection doubles that.
+const MOST_LOST: Bar = Bar::Value(2.0);
 
 #[derive(Clone, Copy)]
 enum Failure {
     Killed,
     Frozen,
+    /// It stands still so often, for a while each time.
+    Pauses(usize),
 }
 
 pub(super) fn killed(bench: &mut Bench) -> Outcome<()> {
@@ -37,6 +47,13 @@ pub(super) fn killed(bench: &mut Bench) -> Outcome<()> {
 pub(super) fn frozen(bench: &mut Bench) -> Outcome<()> {
     let rounds = bench.rounds.min(3);
     measure(bench, Failure::Frozen, "connected server frozen", rounds, Duration::from_secs(14))
+}
+
+pub(super) fn pauses(bench: &mut Bench) -> Outcome<()> {
+    let pauses = if bench.extent == Extent::Whole { 30 } else { 3 };
+    let what = "connected server that pauses for 200 to 400 ms, thirty times";
+    let span = (PAUSES[2] + BETWEEN_PAUSES) * u32::try_from(pauses)?;
+    measure(bench, Failure::Pauses(pauses), what, bench.rounds.min(2), span)
 }
 
 fn measure(
@@ -53,6 +70,9 @@ fn measure(
     contenders.retain(|one| !matches!(one, Contender::Raw | Contender::TokioZookeeper));
     let mut gap = Row::new(format!("{what}: longest gap of a caller"), "ms").keeps_to(LONGEST_GAP);
     let mut errors = Row::new("– the same: its errors", "number");
+    if let Failure::Pauses(_) = failure {
+        errors = errors.keeps_to(MOST_LOST);
+    }
     for _ in 0..rounds {
         contenders.rotate_left(1);
         for &contender in &contenders {
@@ -66,11 +86,20 @@ fn measure(
                 match failure {
                     Failure::Killed => server.kill(),
                     Failure::Frozen => server.signal("STOP")?,
+                    Failure::Pauses(count) => {
+                        for pause in PAUSES.into_iter().cycle().take(count) {
+                            server.signal("STOP")?;
+                            thread::sleep(pause);
+                            server.signal("CONT")?;
+                            thread::sleep(BETWEEN_PAUSES);
+                        }
+                    }
                 }
                 let answer = worker.answer();
                 match failure {
                     Failure::Killed => server.start()?,
                     Failure::Frozen => server.signal("CONT")?,
+                    Failure::Pauses(_) => {}
                 }
                 let answer = answer?;
                 gap.push(contender, number(&answer, 0)? / 1e6);

@@ -45,7 +45,7 @@ impl Bench {
     /// Goes through all that is wanted.
     pub(crate) fn run(&mut self, arguments: &Arguments) {
         type Measure = fn(&mut Bench) -> Outcome<()>;
-        let measures: [(&str, Measure); 8] = [
+        let measures: [(&str, Measure); 9] = [
             ("get-data", get_data::measure),
             ("threads", threads::measure),
             ("take-over", take_over::measure),
@@ -54,6 +54,7 @@ impl Bench {
             ("idle", idle::measure),
             ("killed", failures::killed),
             ("frozen", failures::frozen),
+            ("pauses", failures::pauses),
         ];
         for (name, measure) in measures {
             if arguments.only.as_ref().is_none_or(|only| name.starts_with(only)) {
