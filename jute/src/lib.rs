@@ -35,6 +35,7 @@
 extern crate alloc;
 
 mod code;
+mod elements;
 mod error;
 mod escape;
 mod frame;
@@ -58,6 +59,7 @@ mod writer;
 struct ReadmeExample;
 
 pub use code::ErrorCode;
+pub use elements::Elements;
 pub use error::{DecodeError, DecodeErrorKind};
 pub use escape::Escaped;
 #[cfg(feature = "alloc")]

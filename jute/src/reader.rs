@@ -74,20 +74,6 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Returns the reader behind so many values of `ustring`, if each of them can be read and takes up to 127 bytes.
-    ///
-    /// It looks at all bytes at once, lengths too, which is far quicker. Such a length is four characters of ASCII, so the
-    /// bytes between two of them are whole characters.
-    pub(crate) fn skip_short_ustrings(&self, count: usize) -> Option<Self> {
-        let mut after = self.clone();
-        for _ in 0..count {
-            let length = usize::try_from(after.int().ok()?).ok().filter(|length| *length <= 127)?;
-            after.take(length).ok()?;
-        }
-        let bytes = self.rest.get(..after.offset - self.offset)?;
-        core::str::from_utf8(bytes).ok().map(|_| after)
-    }
-
     /// Reads a length or count. It refuses a count that cannot fit in the bytes that are left, if
     /// each element takes at least `element_len` bytes. `None` is null.
     ///
@@ -137,7 +123,7 @@ impl<'a> Reader<'a> {
     }
 
     #[inline]
-    fn take(&mut self, count: usize) -> Result<&'a [u8], DecodeError> {
+    pub(crate) fn take(&mut self, count: usize) -> Result<&'a [u8], DecodeError> {
         let Some((head, rest)) = self.rest.split_at_checked(count) else {
             return Err(self.truncated(count));
         };

@@ -1,5 +1,6 @@
 //! Encoding and decoding of values, and the macro that declares records.
 
+use crate::elements::Elements;
 use crate::error::{DecodeError, DecodeErrorKind};
 use crate::reader::Reader;
 use crate::writer::{Counter, Writer};
@@ -26,8 +27,14 @@ pub trait Decode<'a>: Sized {
     fn decode(reader: &mut Reader<'a>) -> Result<Self, DecodeError>;
 
     /// Reads so many values, one after another, to find out whether each can be read.
-    fn check(reader: &mut Reader<'a>, count: usize) -> Result<(), DecodeError> {
-        check_one_by_one::<Self>(reader, count)
+    fn check(reader: &mut Reader<'a>, count: usize) -> Result<Elements<'a>, DecodeError> {
+        Elements::check(reader, count, Self::decode)
+    }
+
+    /// Returns the next of the elements of a list of these.
+    #[inline]
+    fn next_of(elements: &mut Elements<'a>) -> Option<Self> {
+        elements.decode(Self::decode)
     }
 
     /// Reads one value and ignores what follows, as servers and clients do.
@@ -123,15 +130,8 @@ impl<'a> Decode<'a> for Option<&'a str> {
     }
 }
 
-fn check_one_by_one<'a, T: Decode<'a>>(
-    reader: &mut Reader<'a>,
-    count: usize,
-) -> Result<(), DecodeError> {
-    (0..count).try_for_each(|_| T::decode(reader).map(drop))
-}
-
 macro_rules! never_null {
-    ($($type:ty { $($check:item)* })*) => {$(
+    ($($type:ty { $($list:item)* })*) => {$(
         impl Encode for &$type {
             #[inline]
             fn encode<W: Writer + ?Sized>(&self, writer: &mut W) {
@@ -147,20 +147,22 @@ macro_rules! never_null {
                 Option::<Self>::decode(reader)?.ok_or(null)
             }
 
-            $($check)*
+            $($list)*
         }
     )*};
 }
 
 never_null! {
     str {
-        fn check(reader: &mut Reader<'a>, count: usize) -> Result<(), DecodeError> {
-            match reader.skip_short_ustrings(count) {
-                Some(after) => *reader = after,
-                // Some are long, or one cannot be read: which?
-                None => check_one_by_one::<Self>(reader, count)?,
-            }
-            Ok(())
+        fn check(reader: &mut Reader<'a>, count: usize) -> Result<Elements<'a>, DecodeError> {
+            // Unless some are long, or one cannot be read: which?
+            Elements::check_short_ustrings(reader, count)
+                .map_or_else(|| Elements::check(reader, count, Self::decode), Ok)
+        }
+
+        #[inline]
+        fn next_of(elements: &mut Elements<'a>) -> Option<Self> {
+            elements.short_ustring().or_else(|| elements.decode(Self::decode))
         }
     }
     [u8] {}

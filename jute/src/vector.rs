@@ -3,6 +3,7 @@
 use core::fmt;
 use core::iter::FusedIterator;
 
+use crate::elements::Elements;
 use crate::error::DecodeError;
 use crate::reader::Reader;
 use crate::record::{Decode, Encode, encode_length};
@@ -20,7 +21,7 @@ pub struct Vector<'a, T> {
 #[derive(Clone, Copy)]
 enum Repr<'a, T> {
     Null,
-    Wire { count: usize, elements: &'a [u8] },
+    Wire { count: usize, elements: Elements<'a> },
     Slice(&'a [T]),
 }
 
@@ -61,9 +62,7 @@ impl<'a, T: Decode<'a> + Copy> Vector<'a, T> {
         VectorIter {
             repr: match self.repr {
                 Repr::Null => IterRepr::Slice([].iter()),
-                Repr::Wire { count, elements } => {
-                    IterRepr::Wire { left: count, reader: Reader::new(elements) }
-                }
+                Repr::Wire { count, elements } => IterRepr::Wire { left: count, elements },
                 Repr::Slice(elements) => IterRepr::Slice(elements.iter()),
             },
         }
@@ -111,7 +110,7 @@ impl<T: Encode> Encode for Vector<'_, T> {
             Repr::Null => (-1).encode(writer),
             Repr::Wire { count, elements } => {
                 encode_length(count, writer);
-                writer.put(elements);
+                writer.put(elements.as_bytes());
             }
             Repr::Slice(elements) => {
                 encode_length(elements.len(), writer);
@@ -130,10 +129,7 @@ impl<'a, T: Decode<'a>> Decode<'a> for Vector<'a, T> {
         let Some(count) = reader.length(T::MIN_ENCODED_LEN)? else {
             return Ok(Self::NULL);
         };
-        let all = reader.rest();
-        let start = reader.offset();
-        T::check(reader, count)?;
-        let elements = all.get(..reader.offset() - start).unwrap_or(all);
+        let elements = T::check(reader, count)?;
         Ok(Self { repr: Repr::Wire { count, elements } })
     }
 }
@@ -146,7 +142,7 @@ pub struct VectorIter<'a, T> {
 
 #[derive(Clone, Debug)]
 enum IterRepr<'a, T> {
-    Wire { left: usize, reader: Reader<'a> },
+    Wire { left: usize, elements: Elements<'a> },
     Slice(core::slice::Iter<'a, T>),
 }
 
@@ -155,9 +151,9 @@ impl<'a, T: Decode<'a> + Copy> Iterator for VectorIter<'a, T> {
 
     fn next(&mut self) -> Option<T> {
         match &mut self.repr {
-            IterRepr::Wire { left, reader } => {
+            IterRepr::Wire { left, elements } => {
                 *left = left.checked_sub(1)?;
-                T::decode(reader).ok()
+                T::next_of(elements)
             }
             IterRepr::Slice(elements) => elements.next().copied(),
         }
