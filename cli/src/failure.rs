@@ -221,11 +221,11 @@ impl Failure {
         matches!(
             self,
             Self::Connect(ConnectError::Randomness(_))
-                | Self::Election(ElectionError::Randomness(_))
-                | Self::Lock(LockError::Randomness(_))
-                | Self::Barrier(BarrierError::Randomness(_))
-                | Self::Take(TakeError::Randomness(_))
-                | Self::Membership(MembershipError::Randomness(_))
+                | Self::Election(ElectionError::Randomness { .. })
+                | Self::Lock(LockError::Randomness { .. })
+                | Self::Barrier(BarrierError::Randomness { .. })
+                | Self::Take(TakeError::Randomness { .. })
+                | Self::Membership(MembershipError::Randomness { .. })
         )
     }
 

@@ -73,8 +73,14 @@ pub enum TakeError {
         error: AclError,
     },
     /// The operating system gave no random numbers for the taker's id.
-    #[error("no random numbers from the operating system")]
-    Randomness(#[source] SharedError),
+    #[error("{at}: no random numbers from the operating system")]
+    Randomness {
+        /// The recipe, its path and the step.
+        at: Place,
+        /// What the operating system returned.
+        #[source]
+        error: SharedError,
+    },
     /// The item is gone, and the reply to this client's deletion was lost: this client has taken
     /// the item, or another taker has. If the client ended, the item may also be there.
     #[error("the item {} may have been taken by this client, or by another one: it is gone from the queue, or may be there if the client ended", .0.name)]
