@@ -205,7 +205,9 @@ impl Failure {
             | Self::NotShared(_)
             | Self::Settings(_)
             | Self::TerminalInput => Exit::Usage,
-            Self::Put(PutError::Request(error)) | Self::Operation(error) => of_operation(error),
+            Self::Put(PutError::Request { error, .. }) | Self::Operation(error) => {
+                of_operation(error)
+            }
             Self::Once(error) => of_job(error),
             Self::NoChroot(_) | Self::OtherItems { .. } | Self::RoundUnderWay(_) | Self::Put(_) => {
                 Exit::WrongSetUp

@@ -17,11 +17,21 @@ use crate::path::PathError;
 #[non_exhaustive]
 pub enum PutError {
     /// The znode could not be created, or may not have been.
-    #[error(transparent)]
-    Request(#[from] Error),
+    #[error("{at}: {error}")]
+    Request {
+        /// The recipe, its path and the step.
+        at: Place,
+        /// The failure of the request.
+        error: Error,
+    },
     /// The znodes could not be created, or may not have been: all of them, or none.
-    #[error(transparent)]
-    Transaction(#[from] TransactionError),
+    #[error("{at}: {error}")]
+    Transaction {
+        /// The recipe, its path and the step.
+        at: Place,
+        /// The failure of the transaction.
+        error: TransactionError,
+    },
     /// The priority is too great for the format: nothing was sent.
     #[error("{at}: {error}")]
     Priority {
@@ -45,8 +55,8 @@ impl PutError {
     /// then put them twice.
     pub fn may_have_happened(&self) -> bool {
         match self {
-            Self::Request(error) => error.may_have_happened(),
-            Self::Transaction(error) => error.may_have_happened(),
+            Self::Request { error, .. } => error.may_have_happened(),
+            Self::Transaction { error, .. } => error.may_have_happened(),
             Self::Priority { .. } | Self::SequenceExhausted { .. } => false,
         }
     }
