@@ -176,7 +176,6 @@ impl Failure {
             Self::Membership(MembershipError::NameTaken { .. }) => Exit::Busy(1),
             Self::Operating(_) if self.refusal().is_some_and(is_permission) => Exit::NoPermission,
             Self::Operating(failure) => failure.exit(),
-            Self::Put(error) if error.may_have_happened() => Exit::InDoubt,
             Self::Internal(_) => Exit::Internal,
             Self::Counter(CounterError::Failed {
                 failure: CounterFailure::Overflow(_), ..
@@ -198,16 +197,16 @@ impl Failure {
             | Self::Take(_)
             | Self::Counter(_)
             | Self::Membership(_)
-            | Self::Put(PutError::Priority { .. })
             | Self::Locks(_)
             | Self::OneLock
             | Self::Path { .. }
             | Self::NotShared(_)
             | Self::Settings(_)
             | Self::TerminalInput => Exit::Usage,
-            Self::Put(PutError::Request(error)) | Self::Operation(error) => of_operation(error),
+            Self::Operation(error) => of_operation(error),
             Self::Once(error) => of_job(error),
-            Self::NoChroot(_) | Self::OtherItems { .. } | Self::RoundUnderWay(_) | Self::Put(_) => {
+            Self::Put(error) => of_put(error),
+            Self::NoChroot(_) | Self::OtherItems { .. } | Self::RoundUnderWay(_) => {
                 Exit::WrongSetUp
             }
             Self::Slots(error) => Self::exit_of_slots(error),
@@ -221,11 +220,11 @@ impl Failure {
         matches!(
             self,
             Self::Connect(ConnectError::Randomness(_))
-                | Self::Election(ElectionError::Randomness(_))
-                | Self::Lock(LockError::Randomness(_))
-                | Self::Barrier(BarrierError::Randomness(_))
-                | Self::Take(TakeError::Randomness(_))
-                | Self::Membership(MembershipError::Randomness(_))
+                | Self::Election(ElectionError::Randomness { .. })
+                | Self::Lock(LockError::Randomness { .. })
+                | Self::Barrier(BarrierError::Randomness { .. })
+                | Self::Take(TakeError::Randomness { .. })
+                | Self::Membership(MembershipError::Randomness { .. })
         )
     }
 
@@ -323,6 +322,16 @@ fn of_command(error: &io::Error) -> Exit {
     match error.kind() {
         io::ErrorKind::NotFound => Exit::NotFound,
         _ => Exit::NotExecutable,
+    }
+}
+
+/// Returns the exit of a put that failed.
+fn of_put(error: &PutError) -> Exit {
+    match error {
+        error if error.may_have_happened() => Exit::InDoubt,
+        PutError::Priority { .. } => Exit::Usage,
+        PutError::Request { error, .. } => of_operation(error),
+        _ => Exit::WrongSetUp,
     }
 }
 

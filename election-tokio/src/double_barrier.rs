@@ -91,9 +91,8 @@ impl DoubleBarrier {
         let node = ElectionNode::Create(NodeKind::Persistent);
         let site = site(&self.client, &path, self.data.clone(), acl, node);
         loop {
-            let id = NomineeId::from_bytes(
-                self.client.shared().ids.draw().map_err(BarrierError::Randomness)?,
-            );
+            let failed = |error| BarrierError::Randomness { at: place(&self.path), error };
+            let id = NomineeId::from_bytes(self.client.shared().ids.draw().map_err(failed)?);
             let participant = election_core::barrier::DoubleBarrier::new(id, self.options);
             let mut participation = Participation::begin(&self.client, &site, participant);
             match participation.outcome().await? {

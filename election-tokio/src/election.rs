@@ -82,7 +82,7 @@ pub use verdict::{Verdict, VerifyError};
 use self::settings::NominationSettings;
 use crate::acl::{AclError, Acls};
 use crate::client::Client;
-use crate::error::SharedError;
+use crate::error::{Place, SharedError};
 use crate::path::PathError;
 use crate::telemetry::ElectionLabel;
 
@@ -141,8 +141,14 @@ pub enum ElectionError {
         path: String,
     },
     /// The operating system gave no random numbers for the nominee's id.
-    #[error("no random numbers from the operating system")]
-    Randomness(#[source] SharedError),
+    #[error("{at}: no random numbers from the operating system")]
+    Randomness {
+        /// The recipe, its path and the step.
+        at: Place,
+        /// What the operating system returned.
+        #[source]
+        error: SharedError,
+    },
 }
 
 impl Client {

@@ -117,9 +117,11 @@ impl Group {
     }
 
     async fn begin(&self, name: Option<&str>, data: Bytes) -> Result<Membership, MembershipError> {
-        let id = NomineeId::from_bytes(
-            self.client.shared().ids.draw().map_err(MembershipError::Randomness)?,
-        );
+        let failed = |error| {
+            let at = Place::new("group", &self.path, "join");
+            MembershipError::Randomness { at, error }
+        };
+        let id = NomineeId::from_bytes(self.client.shared().ids.draw().map_err(failed)?);
         let znode = self.format.znode(id, name);
         let path = self.checked_path(&znode)?;
         let invalid = |error| {

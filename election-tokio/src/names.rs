@@ -19,6 +19,7 @@ use crate::Error;
 use crate::acl::Acls;
 use crate::client::Client;
 use crate::config::ConfigWatch;
+use crate::error::Place;
 use crate::group::{Group, GroupWatch, Membership};
 use crate::path::child_path;
 
@@ -77,9 +78,11 @@ impl Names {
         name: &str,
         data: impl Into<Bytes>,
     ) -> Result<PersistentName, RegisterError> {
-        let id = NomineeId::from_bytes(
-            self.client.shared().ids.draw().map_err(RegisterError::Randomness)?,
-        );
+        let failed = |error| {
+            let at = Place::new("name", &child_path(&self.path, name), "register");
+            RegisterError::Randomness { at, error }
+        };
+        let id = NomineeId::from_bytes(self.client.shared().ids.draw().map_err(failed)?);
         let registration = self.persistent(name, id);
         registration.register(data.into(), &self.acls).await?;
         Ok(registration)

@@ -68,9 +68,8 @@ impl TwoPhaseCommit {
         let course = self.course(content.into(), BEGIN)?;
         let sites: Result<Vec<SiteName>, CommitError> =
             sites.into_iter().map(|name| self.site_name(name.as_ref(), BEGIN)).collect();
-        let id = NomineeId::from_bytes(
-            self.client.shared().ids.draw().map_err(CommitError::Randomness)?,
-        );
+        let failed = |error| CommitError::Randomness { at: self.at(BEGIN), error };
+        let id = NomineeId::from_bytes(self.client.shared().ids.draw().map_err(failed)?);
         course.begin(id, sites?).await?;
         Ok(CommitCoordinator::new(course, id))
     }

@@ -61,7 +61,7 @@ impl Failure {
                 "give --check a command line for sh whose program is in the PATH of zkelect, or has a path of its \
                  own, and may be executed: 127 is \"not found\", 126 \"not executable\""
             }
-            Self::Put(PutError::Request(error)) if !error.may_have_happened() => {
+            Self::Put(PutError::Request { error, .. }) if !error.may_have_happened() => {
                 return operation_advice(error);
             }
             Self::Nomination(NominationEnded { reason: EndReason::ElectionEnded, .. }) => {

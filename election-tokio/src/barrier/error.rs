@@ -31,8 +31,14 @@ pub enum BarrierError {
         error: AclError,
     },
     /// The operating system gave no random numbers for the name of an entry.
-    #[error("no random numbers from the operating system")]
-    Randomness(#[source] SharedError),
+    #[error("{at}: no random numbers from the operating system")]
+    Randomness {
+        /// The recipe, its path and the step.
+        at: Place,
+        /// What the operating system returned.
+        #[source]
+        error: SharedError,
+    },
     /// It failed in a way that trying again does not repair.
     #[error("{at}: {}", Named(*failure))]
     Failed {

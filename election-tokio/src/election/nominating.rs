@@ -32,6 +32,12 @@ impl Election {
         Place::new("election", &self.path, step)
     }
 
+    /// Draws random bytes for a nominee.
+    fn draw<const N: usize>(&self) -> Result<[u8; N], ElectionError> {
+        let failed = |error| ElectionError::Randomness { at: self.place("stand"), error };
+        self.client.shared().ids.draw().map_err(failed)
+    }
+
     pub(super) fn new(client: Client, path: &str) -> Self {
         Self {
             client,
@@ -58,7 +64,7 @@ impl Election {
     /// already in a format without ids. The nomination reports later errors.
     pub fn nominate(&self) -> Result<Nomination, ElectionError> {
         let settings = self.settings()?;
-        let id = self.client.shared().ids.draw().map_err(ElectionError::Randomness)?;
+        let id = self.draw()?;
         let nominee = Nominee::new(NomineeId::wakeable(id), self.policy);
         self.stand(settings, nominee.when_promoted(self.when_promoted))
     }
@@ -78,8 +84,7 @@ impl Election {
     pub fn take_over(&self, id: NomineeId) -> Result<Nomination, ElectionError> {
         let settings = self.settings()?;
         // No name of the earlier nominee's is to be used again; how many it has used is not known.
-        let attempts =
-            u32::from_ne_bytes(self.client.shared().ids.draw().map_err(ElectionError::Randomness)?);
+        let attempts = u32::from_ne_bytes(self.draw()?);
         // The candidate keeps its data, which may be others than the election's.
         let nominee = Nominee::returning(id, attempts, self.policy);
         self.stand(settings, nominee.when_promoted(WhenPromoted::Rests))

@@ -30,8 +30,14 @@ pub enum MembershipError {
         error: AclError,
     },
     /// The operating system gave no random bytes for the name.
-    #[error("no random numbers from the operating system for the name of the member")]
-    Randomness(#[source] SharedError),
+    #[error("{at}: no random numbers from the operating system")]
+    Randomness {
+        /// The recipe, its path and the step.
+        at: Place,
+        /// What the operating system returned.
+        #[source]
+        error: SharedError,
+    },
     /// Another member has the name, and was not to be waited for.
     #[error("{at}: the name is taken: take another one, or let the member wait")]
     NameTaken {

@@ -86,8 +86,8 @@ where
 
     fn begin(&self) -> Result<Acquisition, LockError> {
         let Self { client, site, contender, .. } = self;
-        let id =
-            NomineeId::from_bytes(self.client.shared().ids.draw().map_err(LockError::Randomness)?);
+        let failed = |error| LockError::Randomness { at: self.place(), error };
+        let id = NomineeId::from_bytes(client.shared().ids.draw().map_err(failed)?);
         Acquisition::begin(client, Arc::clone(site), contender(id)?)
             .ok_or_else(|| LockError::AlreadyContending { path: site.path().to_owned() })
     }

@@ -43,8 +43,14 @@ pub enum LockError {
         path: String,
     },
     /// The operating system gave no random numbers for the contender's id.
-    #[error("no random numbers from the operating system")]
-    Randomness(#[source] SharedError),
+    #[error("{at}: no random numbers from the operating system")]
+    Randomness {
+        /// The recipe, its path and the step.
+        at: Place,
+        /// What the operating system returned.
+        #[source]
+        error: SharedError,
+    },
     /// The lock cannot be held in this format.
     #[error(transparent)]
     Format(#[from] LockFormatError),

@@ -4,7 +4,7 @@ use election_core::group::NameOwner;
 
 use crate::Error;
 use crate::client::TransactionError;
-use crate::error::SharedError;
+use crate::error::{Place, SharedError};
 use crate::group::MembershipError;
 
 /// Why a name was not registered, or not given back.
@@ -26,8 +26,14 @@ pub enum RegisterError {
         path: String,
     },
     /// The operating system gave no random bytes.
-    #[error("no random numbers from the operating system for the registration")]
-    Randomness(#[source] SharedError),
+    #[error("{at}: no random numbers from the operating system")]
+    Randomness {
+        /// The recipe, its path and the step.
+        at: Place,
+        /// What the operating system returned.
+        #[source]
+        error: SharedError,
+    },
     /// The znode of the session was not created.
     #[error(transparent)]
     Membership(MembershipError),

@@ -17,11 +17,21 @@ use crate::path::PathError;
 #[non_exhaustive]
 pub enum PutError {
     /// The znode could not be created, or may not have been.
-    #[error(transparent)]
-    Request(#[from] Error),
+    #[error("{at}: {error}")]
+    Request {
+        /// The recipe, its path and the step.
+        at: Place,
+        /// The failure of the request.
+        error: Error,
+    },
     /// The znodes could not be created, or may not have been: all of them, or none.
-    #[error(transparent)]
-    Transaction(#[from] TransactionError),
+    #[error("{at}: {error}")]
+    Transaction {
+        /// The recipe, its path and the step.
+        at: Place,
+        /// The failure of the transaction.
+        error: TransactionError,
+    },
     /// The priority is too great for the format: nothing was sent.
     #[error("{at}: {error}")]
     Priority {
@@ -45,8 +55,8 @@ impl PutError {
     /// then put them twice.
     pub fn may_have_happened(&self) -> bool {
         match self {
-            Self::Request(error) => error.may_have_happened(),
-            Self::Transaction(error) => error.may_have_happened(),
+            Self::Request { error, .. } => error.may_have_happened(),
+            Self::Transaction { error, .. } => error.may_have_happened(),
             Self::Priority { .. } | Self::SequenceExhausted { .. } => false,
         }
     }
@@ -73,8 +83,14 @@ pub enum TakeError {
         error: AclError,
     },
     /// The operating system gave no random numbers for the taker's id.
-    #[error("no random numbers from the operating system")]
-    Randomness(#[source] SharedError),
+    #[error("{at}: no random numbers from the operating system")]
+    Randomness {
+        /// The recipe, its path and the step.
+        at: Place,
+        /// What the operating system returned.
+        #[source]
+        error: SharedError,
+    },
     /// The item is gone, and the reply to this client's deletion was lost: this client has taken
     /// the item, or another taker has. If the client ended, the item may also be there.
     #[error("the item {} may have been taken by this client, or by another one: it is gone from the queue, or may be there if the client ended", .0.name)]

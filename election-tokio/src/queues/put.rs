@@ -6,7 +6,8 @@ use zk_jute::{ErrorCode, Version};
 
 use super::error::PutError;
 use super::queue::Queue;
-use crate::client::{Client, CreateMode, OperationOutcome};
+use crate::Error;
+use crate::client::{Client, CreateMode, OperationOutcome, TransactionError};
 use crate::telemetry::recipe_metrics;
 
 /// The step that errors name.
@@ -85,7 +86,8 @@ impl Queue {
         mode: CreateMode,
     ) -> Result<ItemName, PutError> {
         let path = self.path_to_put(priority)?;
-        let created = self.client.create_with_parents(&path, data, mode, &self.acls).await?;
+        let created = self.client.create_with_parents(&path, data, mode, &self.acls).await;
+        let created = created.map_err(|error| self.request_failed(error))?;
         match self.name_of(&created.path) {
             Some(name) => Ok(name),
             None => Err(self.take_back(&[created.path]).await),
@@ -121,7 +123,7 @@ impl Queue {
                     round += 1;
                     self.create_node().await?;
                 }
-                outcomes => break outcomes?,
+                outcomes => break outcomes.map_err(|error| self.transaction_failed(error))?,
             }
         };
         let created = outcomes.into_iter().filter_map(|outcome| match outcome {
@@ -139,9 +141,19 @@ impl Queue {
     async fn create_node(&self) -> Result<(), PutError> {
         let (mode, acls) = (CreateMode::Persistent, &self.acls);
         match self.client.create_with_parents(&self.path, Bytes::new(), mode, acls).await {
-            Err(error) if error.code() != Some(ErrorCode::NODE_EXISTS) => Err(error.into()),
+            Err(error) if error.code() != Some(ErrorCode::NODE_EXISTS) => {
+                Err(self.request_failed(error))
+            }
             _ => Ok(()),
         }
+    }
+
+    fn request_failed(&self, error: Error) -> PutError {
+        PutError::Request { at: self.place(PUT), error }
+    }
+
+    fn transaction_failed(&self, error: TransactionError) -> PutError {
+        PutError::Transaction { at: self.place(PUT), error }
     }
 
     fn path_to_put(&self, priority: u16) -> Result<String, PutError> {
@@ -164,7 +176,7 @@ impl Queue {
         };
         match transaction(&self.client).commit().await {
             Ok(_) => PutError::SequenceExhausted { at: self.place(PUT) },
-            Err(error) => PutError::Transaction(error),
+            Err(error) => self.transaction_failed(error),
         }
     }
 }

@@ -267,8 +267,8 @@ impl Queue {
         let acl = AclList::new(&self.acls.checked().map_err(invalid)?);
         let node = ElectionNode::Create(NodeKind::Persistent);
         let site = site(&self.client, &path, self.data.clone(), acl, node);
-        let id =
-            NomineeId::from_bytes(self.client.shared().ids.draw().map_err(TakeError::Randomness)?);
+        let failed = |error| TakeError::Randomness { at: self.place(step), error };
+        let id = NomineeId::from_bytes(self.client.shared().ids.draw().map_err(failed)?);
         let options = TakerOptions { format: self.format, purpose, when_empty };
         Ok(Taking::begin(&self.client, site, (id, options), &self.kept))
     }

@@ -53,8 +53,14 @@ pub enum CommitError {
         error: InvalidSites,
     },
     /// The operating system gave no random numbers for the id of the transaction.
-    #[error("no random numbers from the operating system")]
-    Randomness(#[source] SharedError),
+    #[error("{at}: no random numbers from the operating system")]
+    Randomness {
+        /// The recipe, its path and the step.
+        at: Place,
+        /// What the operating system returned.
+        #[source]
+        error: SharedError,
+    },
     /// Another transaction is there, so none was begun: recover it, or use another path.
     #[error("{at}: another transaction stands there, and is {}: recover it, or take another path",
         named(*.state))]

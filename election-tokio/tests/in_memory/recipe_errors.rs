@@ -73,6 +73,9 @@ async fn each_error_of_a_recipe_names_recipe_path_and_step() {
     let lock = closed.lock("/lock").lock().await.unwrap_err();
     names(&lock, &["lock /lock, acquire", "closed"]);
     names(&closed.queue("/queue").take().await.unwrap_err(), &["queue /queue, take", "closed"]);
+    names(&closed.queue("/queue").put("x").await.unwrap_err(), &["queue /queue, put", "closed"]);
+    let many = closed.queue("/queue").put_many(["x", "y"]).await.unwrap_err();
+    names(&many, &["queue /queue, put", "closed"]);
     names(&closed.counter("/c").get().await.unwrap_err(), &["counter /c, get", "closed"]);
 }
 

@@ -53,6 +53,57 @@ fn says(text: &str, field: &str) -> bool {
         || (field != "0" && names(format!("(*{field}")))
 }
 
+/// Errors whose text needs no place: it names what the caller gave, or stands within an error that has one.
+const WITHOUT_PLACE: [&str; 9] = [
+    "LocksError::NamesRecur",
+    "LocksError::NoLocks",
+    "OnceError::NotReleased",
+    "RunWhileWellError::Election",
+    "SlotsError::Ended",
+    "SlotsError::NotApart",
+    "SlotsError::NotListed",
+    "SlotsError::Repeated",
+    "TakeError::Unknown",
+];
+/// What is no recipe in `election-tokio`.
+const NO_RECIPES: [&str; 8] =
+    ["acl", "client", "driver", "error", "sasl", "source", "tls", "transport"];
+
+/// The error of a recipe names the path: by a place, by a field, or by the error that it passes on.
+#[test]
+fn each_error_of_a_recipe_has_a_place() {
+    let folder = top().join("election-tokio/src");
+    let mut sources = Vec::new();
+    files(&folder, "rs", &mut sources).expect("a package");
+    let (mut texts, mut without) = (0, Vec::new());
+    for path in sources {
+        let below = path.strip_prefix(&folder).expect("a path below it");
+        let module = below.iter().next().unwrap_or_default().to_string_lossy();
+        if NO_RECIPES.contains(&module.trim_end_matches(".rs")) {
+            continue;
+        }
+        let source = fs::read_to_string(&path).expect("a source file");
+        for declaration in source.split("pub enum ").skip(1) {
+            let body = declaration.split("\n}").next().unwrap_or_default();
+            let name = body.split([' ', '<']).next().unwrap_or_default();
+            if !name.ends_with("Error") {
+                continue;
+            }
+            for (text, rest) in errors(body) {
+                let variant = rest.trim_start().split([' ', '(', ',']).next().unwrap_or_default();
+                let says = ["{at}", "path}", "path:?}", "transparent"];
+                texts += 1;
+                if !says.iter().any(|part| text.contains(part)) {
+                    without.push(format!("{name}::{variant}"));
+                }
+            }
+        }
+    }
+    without.sort_unstable();
+    assert!(texts > 90, "{texts} texts of errors of recipes");
+    assert_eq!(without, WITHOUT_PLACE);
+}
+
 #[test]
 fn a_cause_that_is_said_twice_is_found() {
     let source = r#"
