@@ -15,6 +15,7 @@ mod mix;
 mod reading;
 mod search;
 mod server;
+mod shared;
 mod steps;
 mod take;
 
@@ -33,6 +34,8 @@ pub use either::{Either, EitherNotice};
 pub use search::{explore, explore_to_a_limit, holds_against_unmerged};
 pub use server::{Access, Answer, Change, Data, Effect, Request, Server, Tree, Znode};
 pub use steps::Step;
+
+use shared::Shared;
 
 /// What is a recipe's own in a world.
 pub trait Model: Clone + Debug + Hash {
@@ -205,7 +208,7 @@ type Said<'a, M> = Output<'a, <<M as Model>::Machine as Recipe>::Notice>;
 #[derive(Clone, Debug)]
 pub struct Lab<M: Model> {
     pub model: M,
-    pub server: Server<M::Name>,
+    pub server: Shared<Server<M::Name>>,
     pub clients: Clients<M>,
     pub ghosts: Vec<Ghost<M::Name>>,
     pub budget: Budget,
@@ -222,7 +225,7 @@ impl<M: Model> Lab<M> {
     pub fn new(model: M, tree: Tree<M::Name>, budget: Budget) -> Self {
         Self {
             model,
-            server: Server::new(tree),
+            server: Server::new(tree).into(),
             clients: Clients::none(),
             ghosts: Vec::new(),
             budget,

@@ -299,6 +299,6 @@ fn three(needed: u32) -> Lab<Double> {
 /// Adds `ready` of a round, all participants of which have died.
 fn after_a_crash(mut lab: Lab<Double>) -> Lab<Double> {
     let tree = Tree::from([(Name::Node, Znode::new(3, 5)), (Name::Ready, Znode::new(7, 0))]);
-    lab.server = crate::lab::Server::new(tree);
+    lab.server = crate::lab::Server::new(tree).into();
     lab
 }

@@ -143,7 +143,8 @@ impl World {
 
     /// Lets no client read the candidates that stand.
     pub fn barred(mut self) -> Self {
-        let trees = [&mut self.server.base, &mut self.server.tip].map(Rc::make_mut);
+        let server = &mut *self.server;
+        let trees = [&mut server.base, &mut server.tip].map(Rc::make_mut);
         let candidates = trees.into_iter().flatten().filter(|(name, _)| **name != Name::Node);
         candidates.for_each(|(_, znode)| znode.access = Access::Barred);
         self

@@ -12,7 +12,7 @@ fn two_enter_and_leave() {
 #[test]
 fn one_enters_over_connections_that_are_lost_at_a_missing_node() {
     let mut lab = world(&[of(1)], 1, Budget { losses: 5, ..NONE }).lagging(0);
-    lab.server = Server::new(Tree::new());
+    lab.server = Server::new(Tree::new()).into();
     explore("1 of 1, no node, 5 losses", lab);
 }
 
