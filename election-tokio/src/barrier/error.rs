@@ -4,11 +4,12 @@ use core::fmt;
 
 use election_core::barrier::BarrierFailure;
 use election_core::election::Cause;
-use zk_session::{SessionEnd, ZnodePath};
+use zk_session::SessionEnd;
 
 use crate::acl::AclError;
 use crate::error::{Place, RefusedRequest, SharedError};
 use crate::path::PathError;
+use crate::spot::misplaced;
 
 /// Why an operation on a barrier failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -80,10 +81,7 @@ impl BarrierLost {
     }
 }
 
-pub(crate) fn checked_path(path: &str) -> Result<ZnodePath, BarrierError> {
-    let invalid = |error| BarrierError::InvalidPath { path: path.to_owned(), error };
-    path.parse().map_err(invalid)
-}
+misplaced!(BarrierError);
 
 /// Shows the name of the server's error code; the machine knows only the number.
 pub(crate) struct Named(pub(crate) BarrierFailure);

@@ -8,6 +8,7 @@ use zk_session::SessionEnd;
 use crate::acl::AclError;
 use crate::error::{Place, RefusedRequest, SharedError};
 use crate::path::PathError;
+use crate::spot::misplaced;
 
 /// Why a member has not joined, or is not a member any more.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -69,6 +70,8 @@ pub enum MembershipError {
         at: Place,
     },
 }
+
+misplaced!(MembershipError);
 
 /// Shows the name of the server's error code; the machine knows only the number.
 struct Named(MemberFailure);

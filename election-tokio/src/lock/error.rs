@@ -10,6 +10,7 @@ use zk_session::SessionEnd;
 use crate::acl::AclError;
 use crate::error::{Place, RefusedRequest, SharedError};
 use crate::path::PathError;
+use crate::spot::misplaced;
 
 /// Why a lock was not acquired.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -80,6 +81,8 @@ pub enum LockError {
         end: SessionEnd,
     },
 }
+
+misplaced!(LockError);
 
 /// Why a lock is not held any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]

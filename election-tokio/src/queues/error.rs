@@ -11,6 +11,7 @@ use crate::acl::AclError;
 use crate::client::TransactionError;
 use crate::error::{Place, RefusedRequest, SharedError};
 use crate::path::PathError;
+use crate::spot::misplaced;
 
 /// Why an item was not put, or may not have been.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -96,6 +97,8 @@ pub enum TakeError {
         end: SessionEnd,
     },
 }
+
+misplaced!(TakeError);
 
 /// The item was not done, or not given back, as far as this claim knows.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -85,7 +85,8 @@ impl Queue {
         mode: CreateMode,
     ) -> Result<ItemName, PutError> {
         let path = self.path_to_put(priority)?;
-        let created = self.client.create_with_parents(&path, data, mode, &self.acls).await?;
+        let created =
+            self.spot.client.create_with_parents(&path, data, mode, self.spot.acls()).await?;
         match self.name_of(&created.path) {
             Some(name) => Ok(name),
             None => Err(self.take_back(&[created.path]).await),
@@ -113,9 +114,10 @@ impl Queue {
         let mut round = 0;
         let outcomes = loop {
             let mode = CreateMode::PersistentSequential;
-            let transaction = items.iter().fold(self.client.transaction(), |transaction, data| {
-                transaction.create_with_acl(&path, data.clone(), mode, &self.acls)
-            });
+            let transaction =
+                items.iter().fold(self.spot.client.transaction(), |transaction, data| {
+                    transaction.create_with_acl(&path, data.clone(), mode, self.spot.acls())
+                });
             match transaction.commit().await {
                 Err(error) if error.is_no_node() && round < ROUNDS => {
                     round += 1;
@@ -137,8 +139,9 @@ impl Queue {
     }
 
     async fn create_node(&self) -> Result<(), PutError> {
-        let (mode, acls) = (CreateMode::Persistent, &self.acls);
-        match self.client.create_with_parents(&self.path, Bytes::new(), mode, acls).await {
+        let (mode, acls) = (CreateMode::Persistent, self.spot.acls());
+        match self.spot.client.create_with_parents(&self.spot.path, Bytes::new(), mode, acls).await
+        {
             Err(error) if error.code() != Some(ErrorCode::NODE_EXISTS) => Err(error.into()),
             _ => Ok(()),
         }
@@ -147,8 +150,8 @@ impl Queue {
     fn path_to_put(&self, priority: u16) -> Result<String, PutError> {
         let invalid = |error| PutError::Priority { at: self.place(PUT), error };
         let prefix = self.format.prefix(priority).map_err(invalid)?;
-        let slash = if self.path.ends_with('/') { "" } else { "/" };
-        Ok(format!("{}{slash}{}", self.path, prefix))
+        let slash = if self.spot.path.ends_with('/') { "" } else { "/" };
+        Ok(format!("{}{slash}{}", self.spot.path, prefix))
     }
 
     fn name_of(&self, path: &str) -> Option<ItemName> {
@@ -162,7 +165,7 @@ impl Queue {
             let start = client.transaction();
             paths.iter().fold(start, |all, path| all.delete(path, Version::new(0)))
         };
-        match transaction(&self.client).commit().await {
+        match transaction(&self.spot.client).commit().await {
             Ok(_) => PutError::SequenceExhausted { at: self.place(PUT) },
             Err(error) => PutError::Transaction(error),
         }

@@ -10,6 +10,7 @@ use crate::Error;
 use crate::acl::AclError;
 use crate::error::{Place, RefusedRequest, SharedError};
 use crate::path::PathError;
+use crate::spot::misplaced;
 
 /// Why an operation of a two-phase commit failed, or may have failed.
 ///
@@ -134,6 +135,8 @@ pub enum CommitError {
         end: SessionEnd,
     },
 }
+
+misplaced!(CommitError);
 
 impl CommitError {
     /// Returns whether there is no such transaction any more, or never was.
