@@ -12,7 +12,7 @@ pub use election_core::counter::{CounterFailure, CounterFormat};
 
 use crate::acl::{AclError, Acls};
 use crate::client::Client;
-use crate::error::{Place, RefusedRequest};
+use crate::error::{Place, Refusable};
 use crate::path::PathError;
 use crate::spot::{Spot, misplaced};
 use crate::telemetry::{Asked, recipe_metrics};
@@ -69,7 +69,7 @@ pub enum CounterError {
         after: i64,
     },
     /// It was not changed.
-    #[error("{at}: {}", Named(*failure))]
+    #[error("{at}: {}", Refusable(*failure))]
     Failed {
         /// The recipe, its path and the step.
         at: Place,
@@ -218,19 +218,6 @@ const fn step(op: CounterOp) -> &'static str {
         CounterOp::Get => "get",
         CounterOp::Add(_) => "add",
         CounterOp::CompareAndSet { .. } => "compare_and_set",
-    }
-}
-
-/// Shows the name of the server's error code; the machine knows only the number.
-struct Named(CounterFailure);
-
-impl fmt::Display for Named {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self(failure) = self;
-        match *failure {
-            CounterFailure::Rejected(code) => RefusedRequest(code).fmt(f),
-            _ => failure.fmt(f),
-        }
     }
 }
 

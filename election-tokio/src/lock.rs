@@ -34,9 +34,10 @@ use std::sync::Arc;
 pub use election_core::format::Access;
 pub use election_core::lock::{DowngradeRefused, LockFailure, LockFormatError};
 
+pub use crate::error::lost::LockLost;
 pub use contenders::{Contender, Removal, Turn};
 pub use downgrade::DowngradeError;
-pub use error::{GuardLost, LockError, LockLost, NotDowngraded, ReleaseError};
+pub use error::{GuardLost, LockError, NotDowngraded, ReleaseError};
 pub use guard::LockGuard;
 pub use locks::{Locks, LocksError, LocksGuard, LocksLost};
 pub use revocation::{RevokeError, RevokeRequest, Revoked};

@@ -1,12 +1,10 @@
 //! Errors of joining and leaving a group, and of writing its data.
 
-use core::fmt;
-
 use election_core::group::{MemberFailure, NameOwner};
 use zk_session::SessionEnd;
 
 use crate::acl::AclError;
-use crate::error::{Place, RefusedRequest, SharedError};
+use crate::error::{Place, Refusable, SharedError};
 use crate::path::PathError;
 use crate::spot::misplaced;
 
@@ -48,7 +46,7 @@ pub enum MembershipError {
         at: Place,
     },
     /// It failed in a way that trying again does not repair.
-    #[error("{at}: {}", Named(*failure))]
+    #[error("{at}: {}", Refusable(*failure))]
     Failed {
         /// The recipe, its path and the step.
         at: Place,
@@ -72,16 +70,3 @@ pub enum MembershipError {
 }
 
 misplaced!(MembershipError);
-
-/// Shows the name of the server's error code; the machine knows only the number.
-struct Named(MemberFailure);
-
-impl fmt::Display for Named {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self(failure) = self;
-        match *failure {
-            MemberFailure::Rejected(code) => RefusedRequest(code).fmt(f),
-            _ => failure.fmt(f),
-        }
-    }
-}

@@ -13,10 +13,11 @@ use futures_core::Stream as _;
 use zk_session::SessionEnd;
 
 use super::contending::{Contending, Refusal};
-use super::error::{LockError, LockLost, NotDowngraded, ReleaseError};
+use super::error::{LockError, NotDowngraded, ReleaseError};
 use super::face::{LockFace, ShownContender};
 use crate::client::Client;
 use crate::error::Place;
+use crate::error::lost::LockLost;
 use crate::held::Tenure;
 use crate::standing::{RecipeHandle, StandingRecipe};
 use crate::updates::Updates;

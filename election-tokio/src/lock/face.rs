@@ -9,9 +9,9 @@ use tokio::time::Instant;
 use zk_session::SessionEnd;
 
 use super::contending::{Contending, Refusal};
-use super::error::LockLost;
 use crate::broadcast::{Receiver, Sender};
 use crate::clock::Clock;
+use crate::error::lost::LockLost;
 use crate::held::Tenure;
 use crate::hub::{Face, Unlocked};
 use crate::telemetry::{Entry, LockEntry, OnLock, RepeatLimit};

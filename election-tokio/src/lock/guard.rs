@@ -12,10 +12,11 @@ use election_session::Site;
 use tokio::time::Instant;
 
 use super::acquisition::Acquisition;
-use super::error::{GuardLost, LockLost, ReleaseError};
+use super::error::{GuardLost, ReleaseError};
 use super::{HOLD, RELEASE};
 use crate::client::TransactionError;
 use crate::error::Place;
+use crate::error::lost::LockLost;
 use crate::held::{Guard, GuardedTransaction, Held, Tenure};
 use crate::standing::RecipeHandle;
 
