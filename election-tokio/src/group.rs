@@ -20,6 +20,7 @@ pub use election_session::{Continuity, GroupFormat, GroupMember, GroupView, Memb
 
 pub use error::MembershipError;
 pub use face::MembershipState;
+use membership::JOIN;
 pub use membership::Membership;
 pub use watch::GroupWatch;
 
@@ -28,9 +29,6 @@ use crate::client::Client;
 use crate::path::{PathError, check_path, child_path};
 use crate::spot::Spot;
 use crate::{Error, ErrorKind};
-
-/// The step that errors name.
-const JOIN: &str = "join";
 
 /// A group of processes at a path; made by [`Client::group`]. Each member has an ephemeral znode below
 /// it, with its data.

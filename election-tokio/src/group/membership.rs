@@ -11,7 +11,6 @@ use election_session::Site;
 use zk_jute::Escaped;
 use zk_session::SessionEnd;
 
-use super::JOIN;
 use super::error::MembershipError;
 use super::face::{Data, Machine, MemberFace, MembershipState, ShownMembership};
 use crate::client::Client;
@@ -19,6 +18,9 @@ use crate::error::Place;
 use crate::path::child_path;
 use crate::standing::{RecipeHandle, StandingRecipe};
 use crate::updates::Updates;
+
+/// The step of joining, which errors name.
+pub(super) const JOIN: &str = "join";
 
 /// A member of a group. When its session has expired, it joins again in a new one.
 ///
