@@ -4,32 +4,23 @@
 //! [barrier](https://github.com/zk-election/zk-election/blob/main/docs/barrier.md), [double barrier](https://github.com/zk-election/zk-election/blob/main/docs/double-barrier.md).
 
 pub(crate) mod error;
-mod face;
 
 use core::fmt;
 use std::sync::Arc;
 
-use bytes::Bytes;
 use election_core::barrier::{BarrierEnd, BarrierGaveUp, BarrierState, BarrierTask};
-use election_core::election::{ElectionNode, NodeKind};
-use election_session::{AclList, RecipeKey};
 use zk_session::SessionEnd;
 
 pub use election_core::barrier::{BarrierFailure, WhenUnderWay};
 
 pub use crate::double_barrier::{DoubleBarrier, EnterError, Entered, LeaveError};
-pub(crate) use error::checked_path;
 pub use error::{BarrierError, BarrierLost};
 
-use self::face::{BarrierFace, ShownBarrier};
 use crate::acl::Acls;
 use crate::client::Client;
-use crate::error::Place;
-use crate::hub::Seat;
-use crate::site::site;
+use crate::spot::Spot;
+use crate::telemetry::Asked;
 use crate::telemetry::recipe_metrics::BarrierMeter;
-use crate::telemetry::{Asked, OperationSpan};
-use crate::updates::Updates;
 
 /// A barrier at a path; made by [`Client::barrier`]. It is set while the znode at the path exists,
 /// as with Curator's `DistributedBarrier` and kazoo's `Barrier`.
@@ -39,15 +30,13 @@ use crate::updates::Updates;
 #[derive(Clone)]
 #[must_use = "a barrier does nothing until it is asked for something"]
 pub struct Barrier {
-    client: Client,
-    path: String,
-    acls: Acls,
+    spot: Spot,
 }
 
 impl Client {
     /// Returns a barrier, at which clients wait while it is set.
     pub fn barrier(&self, path: &str) -> Barrier {
-        Barrier { client: self.clone(), path: path.to_owned(), acls: Acls::open() }
+        Barrier { spot: Spot::new(self.clone(), "barrier", path) }
     }
 }
 
@@ -110,8 +99,7 @@ impl Barrier {
     async fn run(&self, task: BarrierTask) -> Result<BarrierEnd, BarrierError> {
         let operation = step(task);
         let meter = BarrierMeter::start(operation);
-        let client = &self.client.shared().span;
-        let mut span = OperationSpan::open(Asked::Barrier, operation, &self.path, client);
+        let mut span = self.spot.span(Asked::Barrier, operation);
         let outcome = span.within(self.carry_out(task)).await;
         let failed = outcome.is_err().then_some("failed");
         span.finished(failed.unwrap_or("done"));
@@ -120,29 +108,18 @@ impl Barrier {
     }
 
     async fn carry_out(&self, task: BarrierTask) -> Result<BarrierEnd, BarrierError> {
-        let at = || Place::new("barrier", &self.path, step(task));
-        let path = checked_path(&self.path)?;
-        let acls = self.acls.checked();
-        let acl =
-            AclList::new(&acls.map_err(|error| BarrierError::InvalidAcl { at: at(), error })?);
-        let node = ElectionNode::Create(NodeKind::Persistent);
-        let site = site(&self.client, &path, Bytes::new(), acl, node);
-        let (face, shown) = BarrierFace::new();
-        let seat = <dyn Seat>::new(election_core::barrier::Barrier::new(task), face);
-        let key = self.client.shared().with(|hub, now| hub.stand(now, seat, Arc::clone(&site)));
-        let mut running = Running { client: &self.client, key, shown: Updates::new(shown) };
-        match running.ended().await {
-            ShownBarrier::Ended(BarrierEnd::Failed(failure)) => {
-                Err(BarrierError::Failed { at: at(), failure })
-            }
-            ShownBarrier::Ended(BarrierEnd::GaveUp(
-                BarrierGaveUp::Withdrawn | BarrierGaveUp::TimedOut,
-            ))
-            | ShownBarrier::Running => {
+        let Spot { client, .. } = &self.spot;
+        let at = || self.spot.place(step(task));
+        let site = Arc::clone(self.spot.site(step(task))?);
+        let mut standing = client.stand_at(site, election_core::barrier::Barrier::new(task));
+        match standing.notice().await {
+            Ok(BarrierEnd::Failed(failure)) => Err(BarrierError::Failed { at: at(), failure }),
+            // Only a dropped operation is withdrawn, and none has a deadline.
+            Ok(BarrierEnd::GaveUp(BarrierGaveUp::Withdrawn | BarrierGaveUp::TimedOut)) => {
                 Err(BarrierError::ClientClosed { at: at(), end: SessionEnd::Abandoned })
             }
-            ShownBarrier::Ended(end) => Ok(end),
-            ShownBarrier::ClientEnded(end) => Err(BarrierError::ClientClosed { at: at(), end }),
+            Ok(end) => Ok(end),
+            Err(end) => Err(BarrierError::ClientClosed { at: at(), end }),
         }
     }
 }
@@ -161,33 +138,13 @@ impl Barrier {
     /// Sets the access list of the barrier's node, and of its ancestors if they have to be created
     /// (default: every client may do everything).
     pub fn acls(mut self, acls: Acls) -> Self {
-        self.acls = acls;
+        self.spot.set_acls(acls);
         self
     }
 }
 
 impl fmt::Debug for Barrier {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Barrier").field("path", &self.path).finish_non_exhaustive()
-    }
-}
-
-/// An operation on a barrier. Dropping it gives it up.
-struct Running<'c> {
-    client: &'c Client,
-    key: RecipeKey,
-    shown: Updates<ShownBarrier>,
-}
-
-impl Running<'_> {
-    async fn ended(&mut self) -> ShownBarrier {
-        let ended = self.shown.wait_for(|shown| !matches!(shown, ShownBarrier::Running)).await;
-        ended.unwrap_or(ShownBarrier::ClientEnded(SessionEnd::Abandoned))
-    }
-}
-
-impl Drop for Running<'_> {
-    fn drop(&mut self) {
-        self.client.shared().with(|hub, now| hub.host.withdraw(now, self.key));
+        f.debug_struct("Barrier").field("path", &self.spot.path).finish_non_exhaustive()
     }
 }

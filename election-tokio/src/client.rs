@@ -23,7 +23,6 @@ mod pipeline;
 mod reconnected;
 mod stamped;
 mod ttl;
-mod version;
 mod watch;
 
 use core::fmt;
@@ -35,6 +34,7 @@ use std::sync::Arc;
 use zk_jute::{ErrorCode, OpCode, Request, SessionId};
 use zk_session::{Completion, ServerAddress, ServerFamily, SessionEnd, SubmitError};
 
+pub use crate::error::version::ServerVersion;
 pub use builder::ClientBuilder;
 pub use create::{CreateMode, Created};
 pub use ensemble::{
@@ -49,7 +49,6 @@ pub(crate) use reconnected::Obstacle;
 pub(crate) use stamped::{Leaves, Stamped};
 pub use transaction::{OperationOutcome, Transaction, TransactionError};
 pub use ttl::{Ttl, TtlError};
-pub use version::ServerVersion;
 pub use watch::{OneshotWatch, PersistentWatch, WatchEvent, WatchLost, WatchUpdate};
 
 use crate::hub::{CallStage, Caller, Hub, Shared};

@@ -3,22 +3,19 @@
 //! Begin with [`Client::counter`]. Costs and limits: [counter](https://github.com/zk-election/zk-election/blob/main/docs/counter.md).
 
 use core::fmt;
+use std::sync::Arc;
 
-use bytes::Bytes;
 use election_core::counter::{CounterChange, CounterEnd, CounterOp};
-use election_core::election::{ElectionNode, NodeKind};
-use election_session::{AclList, RecipeEnd};
-use zk_session::{SessionEnd, ZnodePath};
+use zk_session::SessionEnd;
 
 pub use election_core::counter::{CounterFailure, CounterFormat};
 
 use crate::acl::{AclError, Acls};
 use crate::client::Client;
-use crate::error::{Place, RefusedRequest};
+use crate::error::{Place, Refusable};
 use crate::path::PathError;
-use crate::recipe::RecipeUpdate;
-use crate::site::site;
-use crate::telemetry::{Asked, OperationSpan, recipe_metrics};
+use crate::spot::{Spot, misplaced};
+use crate::telemetry::{Asked, recipe_metrics};
 
 /// A number at a path that clients read and change; made by [`Client::counter`].
 ///
@@ -28,10 +25,8 @@ use crate::telemetry::{Asked, OperationSpan, recipe_metrics};
 #[derive(Clone)]
 #[must_use = "a counter does nothing until it is asked for something"]
 pub struct Counter {
-    client: Client,
-    path: String,
+    spot: Spot,
     format: CounterFormat,
-    acls: Acls,
 }
 
 /// The outcome of [`Counter::compare_and_set`].
@@ -74,7 +69,7 @@ pub enum CounterError {
         after: i64,
     },
     /// It was not changed.
-    #[error("{at}: {}", Named(*failure))]
+    #[error("{at}: {}", Refusable(*failure))]
     Failed {
         /// The recipe, its path and the step.
         at: Place,
@@ -91,6 +86,8 @@ pub enum CounterError {
     },
 }
 
+misplaced!(CounterError);
+
 impl CounterError {
     /// Returns whether the counter may have been changed, although this failed.
     pub const fn may_have_happened(&self) -> bool {
@@ -102,8 +99,8 @@ impl Client {
     /// Returns the counter at a path, in decimal digits, as kazoo's `Counter`: see
     /// [`Counter::format`].
     pub fn counter(&self, path: &str) -> Counter {
-        let (client, path) = (self.clone(), path.to_owned());
-        Counter { client, path, format: CounterFormat::Decimal, acls: Acls::open() }
+        let spot = Spot::new(self.clone(), "counter", path);
+        Counter { spot, format: CounterFormat::Decimal }
     }
 }
 
@@ -160,8 +157,7 @@ impl Counter {
 
     async fn end_of(&self, op: CounterOp) -> Result<CounterEnd, CounterError> {
         let operation = step(op);
-        let client = &self.client.shared().span;
-        let mut span = OperationSpan::open(Asked::Counter, operation, &self.path, client);
+        let mut span = self.spot.span(Asked::Counter, operation);
         let end = span.within(self.carry_out(op)).await;
         let outcome = match &end {
             Ok(CounterEnd::Value(_)) if op == CounterOp::Get => "read",
@@ -177,12 +173,8 @@ impl Counter {
         end
     }
 
-    fn place(&self, op: CounterOp) -> Place {
-        Place::new("counter", &self.path, step(op))
-    }
-
     fn outcome(&self, op: CounterOp, end: CounterEnd) -> Result<i64, CounterError> {
-        let at = || self.place(op);
+        let at = || self.spot.place(step(op));
         match end {
             // A change that was not made leaves the number as it is.
             CounterEnd::Value(number)
@@ -198,31 +190,10 @@ impl Counter {
     }
 
     async fn carry_out(&self, op: CounterOp) -> Result<CounterEnd, CounterError> {
-        let path = self.path.parse();
-        let path: ZnodePath =
-            path.map_err(|error| CounterError::InvalidPath { path: self.path.clone(), error })?;
-        let acl = AclList::new(
-            &self
-                .acls
-                .checked()
-                .map_err(|error| CounterError::InvalidAcl { at: self.place(op), error })?,
-        );
-        let node = ElectionNode::Create(NodeKind::Persistent);
-        let site = site(&self.client, &path, Bytes::new(), acl, node);
-        let mut standing = self.client.stand_at(site, CounterChange::new(self.format, op));
-        loop {
-            match standing.next().await {
-                Some(RecipeUpdate::Notice(end)) => return Ok(end),
-                Some(RecipeUpdate::Over(RecipeEnd::HostEnded(end))) => {
-                    return Err(CounterError::ClientClosed { at: self.place(op), end });
-                }
-                Some(_) => {}
-                None => {
-                    let end = SessionEnd::Abandoned;
-                    return Err(CounterError::ClientClosed { at: self.place(op), end });
-                }
-            }
-        }
+        let site = Arc::clone(self.spot.site(step(op))?);
+        let mut standing = self.spot.client.stand_at(site, CounterChange::new(self.format, op));
+        let ended = |end| CounterError::ClientClosed { at: self.spot.place(step(op)), end };
+        standing.notice().await.map_err(ended)
     }
 }
 
@@ -237,7 +208,7 @@ impl Counter {
     /// Sets the access list of the counter's znode, and of its ancestors if they have to be created
     /// (default: every client may do everything).
     pub fn acls(mut self, acls: Acls) -> Self {
-        self.acls = acls;
+        self.spot.set_acls(acls);
         self
     }
 }
@@ -250,22 +221,9 @@ const fn step(op: CounterOp) -> &'static str {
     }
 }
 
-/// Shows the name of the server's error code; the machine knows only the number.
-struct Named(CounterFailure);
-
-impl fmt::Display for Named {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self(failure) = self;
-        match *failure {
-            CounterFailure::Rejected(code) => RefusedRequest(code).fmt(f),
-            _ => failure.fmt(f),
-        }
-    }
-}
-
 impl fmt::Debug for Counter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { path, format, .. } = self;
+        let Self { spot: Spot { path, .. }, format } = self;
         f.debug_struct("Counter")
             .field("path", path)
             .field("format", format)

@@ -9,10 +9,7 @@ use core::fmt;
 use core::num::NonZeroU32;
 
 use bytes::Bytes;
-use election_core::NomineeId;
 use election_core::barrier::{DoubleBarrierOptions, WhenUnderWay};
-use election_core::election::{ElectionNode, NodeKind};
-use election_session::AclList;
 use tokio::time::{Instant, timeout_at};
 
 pub use entered::Entered;
@@ -20,12 +17,14 @@ pub use error::{EnterError, LeaveError};
 
 use self::participation::{Outcome, Participation};
 use crate::acl::Acls;
-use crate::barrier::{BarrierError, checked_path};
+use crate::barrier::BarrierError;
 use crate::client::Client;
-use crate::error::Place;
-use crate::site::site;
+use crate::spot::Spot;
+use crate::telemetry::Asked;
 use crate::telemetry::recipe_metrics::BarrierMeter;
-use crate::telemetry::{Asked, OperationSpan};
+
+/// The step of entering, which errors name.
+const ENTER: &str = "enter";
 
 /// A double barrier at a path; made by [`Client::double_barrier`]. Participants that enter go on
 /// once enough have entered; participants that leave go on once all have left.
@@ -39,10 +38,7 @@ use crate::telemetry::{Asked, OperationSpan};
 #[derive(Clone)]
 #[must_use = "a double barrier does nothing until it is entered"]
 pub struct DoubleBarrier {
-    client: Client,
-    path: String,
-    data: Bytes,
-    acls: Acls,
+    spot: Spot,
     options: DoubleBarrierOptions,
 }
 
@@ -53,8 +49,7 @@ impl Client {
         let participants = NonZeroU32::new(participants).unwrap_or(NonZeroU32::MIN);
         let options =
             DoubleBarrierOptions { participants, when_under_way: WhenUnderWay::default() };
-        let (path, data) = (path.to_owned(), Bytes::new());
-        DoubleBarrier { client: self.clone(), path, data, acls: Acls::open(), options }
+        DoubleBarrier { spot: Spot::new(self.clone(), "double barrier", path), options }
     }
 }
 
@@ -71,9 +66,8 @@ impl DoubleBarrier {
     ///
     /// [`EnterError`]: waiting does not repair it, or was not wanted.
     pub async fn enter(&self) -> Result<Entered, EnterError> {
-        let meter = BarrierMeter::start("enter");
-        let client = &self.client.shared().span;
-        let mut span = OperationSpan::open(Asked::Barrier, "enter", &self.path, client);
+        let meter = BarrierMeter::start(ENTER);
+        let mut span = self.spot.span(Asked::Barrier, ENTER);
         let entered = span.within(self.participate()).await;
         let failed = entered.as_ref().err().map(|error| match error {
             EnterError::RoundUnderWay { .. } => "under_way",
@@ -85,16 +79,13 @@ impl DoubleBarrier {
     }
 
     async fn participate(&self) -> Result<Entered, EnterError> {
-        let path = checked_path(&self.path)?;
-        let invalid = |error| BarrierError::InvalidAcl { at: place(&self.path), error };
-        let acl = AclList::new(&self.acls.checked().map_err(invalid)?);
-        let node = ElectionNode::Create(NodeKind::Persistent);
-        let site = site(&self.client, &path, self.data.clone(), acl, node);
+        let Spot { client, .. } = &self.spot;
+        let site = self.spot.site(ENTER).map_err(BarrierError::from)?;
         loop {
-            let failed = |error| BarrierError::Randomness { at: place(&self.path), error };
-            let id = NomineeId::from_bytes(self.client.shared().ids.draw().map_err(failed)?);
+            let failed = |error| BarrierError::Randomness { at: self.spot.place(ENTER), error };
+            let id = client.shared().ids.nominee().map_err(failed)?;
             let participant = election_core::barrier::DoubleBarrier::new(id, self.options);
-            let mut participation = Participation::begin(&self.client, &site, participant);
+            let mut participation = Participation::begin(client, site, participant);
             match participation.outcome().await? {
                 Outcome::Inside => return Ok(Entered::new(participation, id)),
                 // The user was not told yet that the participant was inside.
@@ -116,22 +107,18 @@ impl DoubleBarrier {
     }
 }
 
-fn place(path: &str) -> Place {
-    Place::new("double barrier", path, "enter")
-}
-
 /// Settings.
 impl DoubleBarrier {
     /// Sets the data of the participant's znode: by convention its name.
     pub fn data(mut self, data: impl Into<Bytes>) -> Self {
-        self.data = data.into();
+        self.spot.set_data(data.into());
         self
     }
 
     /// Sets the access list of the participant's znode and of `ready`, and of the barrier's node
     /// and its ancestors if they have to be created (default: every client may do everything).
     pub fn acls(mut self, acls: Acls) -> Self {
-        self.acls = acls;
+        self.spot.set_acls(acls);
         self
     }
 
@@ -144,7 +131,7 @@ impl DoubleBarrier {
 
 impl fmt::Debug for DoubleBarrier {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { path, options, .. } = self;
+        let Self { spot: Spot { path, .. }, options } = self;
         f.debug_struct("DoubleBarrier")
             .field("path", path)
             .field("options", options)

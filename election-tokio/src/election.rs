@@ -80,10 +80,11 @@ pub use suspension::WhileSuspended;
 pub use verdict::{Verdict, VerifyError};
 
 use self::settings::NominationSettings;
-use crate::acl::{AclError, Acls};
+use crate::acl::AclError;
 use crate::client::Client;
 use crate::error::{Place, SharedError};
 use crate::path::PathError;
+use crate::spot::{Misplaced, Spot};
 use crate::telemetry::ElectionLabel;
 
 /// An election, held at a path; made by [`Client::election`].
@@ -93,11 +94,10 @@ use crate::telemetry::ElectionLabel;
 #[derive(Clone, Debug)]
 #[must_use = "an election does nothing until it is used"]
 pub struct Election {
-    client: Client,
-    path: String,
+    /// Its data is that of a candidate: the caller's, and the preference behind it.
+    spot: Spot,
     data: Bytes,
     preference: Option<Preference>,
-    acls: Acls,
     policy: Policy,
     when_asked: WhenAsked,
     when_promoted: WhenPromoted,
@@ -149,6 +149,15 @@ pub enum ElectionError {
         #[source]
         error: SharedError,
     },
+}
+
+impl From<Misplaced> for ElectionError {
+    fn from(error: Misplaced) -> Self {
+        match error {
+            Misplaced::Path { path, error } => Self::InvalidPath { path, error },
+            Misplaced::Acl { at, error } => Self::InvalidAcl { path: at.path().to_owned(), error },
+        }
+    }
 }
 
 impl Client {

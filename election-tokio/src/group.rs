@@ -9,28 +9,25 @@ mod membership;
 mod watch;
 
 use core::fmt;
+use std::sync::Arc;
 
 use bytes::Bytes;
-use election_core::NomineeId;
-use election_core::election::{ElectionNode, NodeKind};
 use election_core::group::{MemberOptions, NameOrigin};
-use election_session::AclList;
 use zk_jute::OpCode;
-use zk_session::ZnodePath;
 
 pub use election_core::group::{MemberFailure, NameOwner, WhenEvicted, WhenTaken};
 pub use election_session::{Continuity, GroupFormat, GroupMember, GroupView, MemberData};
 
 pub use error::MembershipError;
 pub use face::MembershipState;
+use membership::JOIN;
 pub use membership::Membership;
 pub use watch::GroupWatch;
 
 use crate::acl::Acls;
 use crate::client::Client;
-use crate::error::Place;
 use crate::path::{PathError, check_path, child_path};
-use crate::site::site;
+use crate::spot::Spot;
 use crate::{Error, ErrorKind};
 
 /// A group of processes at a path; made by [`Client::group`]. Each member has an ephemeral znode below
@@ -38,10 +35,8 @@ use crate::{Error, ErrorKind};
 #[derive(Clone)]
 #[must_use = "a group does nothing until it is joined or watched"]
 pub struct Group {
-    client: Client,
-    path: String,
+    spot: Spot,
     format: GroupFormat,
-    acls: Acls,
     when_taken: WhenTaken,
     when_evicted: WhenEvicted,
 }
@@ -50,10 +45,8 @@ impl Client {
     /// Returns the group at a path. All children are members, as with Curator's `GroupMember`.
     pub fn group(&self, path: &str) -> Group {
         Group {
-            client: self.clone(),
-            path: path.to_owned(),
+            spot: Spot::new(self.clone(), "group", path),
             format: GroupFormat::Plain,
-            acls: Acls::open(),
             when_taken: WhenTaken::default(),
             when_evicted: WhenEvicted::default(),
         }
@@ -117,20 +110,12 @@ impl Group {
     }
 
     async fn begin(&self, name: Option<&str>, data: Bytes) -> Result<Membership, MembershipError> {
-        let failed = |error| {
-            let at = Place::new("group", &self.path, "join");
-            MembershipError::Randomness { at, error }
-        };
-        let id = NomineeId::from_bytes(self.client.shared().ids.draw().map_err(failed)?);
+        let client = &self.spot.client;
+        let failed = |error| MembershipError::Randomness { at: self.spot.place(JOIN), error };
+        let id = client.shared().ids.nominee().map_err(failed)?;
         let znode = self.format.znode(id, name);
-        let path = self.checked_path(&znode)?;
-        let invalid = |error| {
-            let at = Place::new("group", &child_path(&self.path, &znode), "join");
-            MembershipError::InvalidAcl { at, error }
-        };
-        let acl = AclList::new(&self.acls.checked().map_err(invalid)?);
-        let node = ElectionNode::Create(NodeKind::Persistent);
-        let site = site(&self.client, &path, Bytes::new(), acl, node);
+        let site = Arc::clone(self.spot.site(JOIN)?);
+        self.check_znode(&znode)?;
         let origin = match (self.format, name) {
             (GroupFormat::Plain, Some(_)) => NameOrigin::Given,
             _ => NameOrigin::Random,
@@ -139,24 +124,21 @@ impl Group {
             name: origin,
             when_taken: self.when_taken,
             when_evicted: self.when_evicted,
-            node,
+            node: self.spot.node(),
         };
-        let membership = Membership::begin(&self.client, site, znode, (data, options));
+        let membership = Membership::begin(client, site, znode, (data, options));
         membership.joined().await?;
         Ok(membership)
     }
 
-    /// Returns the path of the group, if the znode's path is valid, too.
-    fn checked_path(&self, znode: &str) -> Result<ZnodePath, MembershipError> {
-        let invalid =
-            |path: &str, error| MembershipError::InvalidPath { path: path.to_owned(), error };
-        let path: ZnodePath = self.path.parse().map_err(|error| invalid(&self.path, error))?;
-        let child = child_path(&self.path, znode);
-        check_path(&child).map_err(|error| invalid(&child, error))?;
-        if znode.contains('/') {
-            return Err(invalid(&child, PathError::Character('/')));
-        }
-        Ok(path)
+    /// Checks the path of a member's znode.
+    fn check_znode(&self, znode: &str) -> Result<(), MembershipError> {
+        let path = child_path(&self.spot.path, znode);
+        let checked = match check_path(&path) {
+            Ok(()) if znode.contains('/') => Err(PathError::Character('/')),
+            checked => checked,
+        };
+        checked.map_err(|error| MembershipError::InvalidPath { path, error })
     }
 
     /// Returns all members at one moment, as one server knows them; it may be out of date.
@@ -170,7 +152,7 @@ impl Group {
         let mut watch = self.watch();
         match watch.next().await {
             Some(view) => view,
-            None => Err(Error::new(OpCode::GET_CHILDREN2, &self.path, ErrorKind::Closed)),
+            None => Err(Error::new(OpCode::GET_CHILDREN2, &self.spot.path, ErrorKind::Closed)),
         }
     }
 
@@ -180,7 +162,7 @@ impl Group {
     ///
     /// Outside of a tokio runtime.
     pub fn watch(&self) -> GroupWatch {
-        GroupWatch::begin(&self.client, &self.path, self.format)
+        GroupWatch::begin(&self.spot.client, &self.spot.path, self.format)
     }
 }
 
@@ -196,7 +178,7 @@ impl Group {
     /// Sets the access list of a member's znode, and of the group's node and its ancestors if they
     /// have to be created (default: every client may do everything).
     pub fn acls(mut self, acls: Acls) -> Self {
-        self.acls = acls;
+        self.spot.set_acls(acls);
         self
     }
 
@@ -217,7 +199,7 @@ impl Group {
 
 impl fmt::Debug for Group {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { path, format, .. } = self;
+        let Self { spot: Spot { path, .. }, format, .. } = self;
         f.debug_struct("Group").field("path", path).field("format", format).finish_non_exhaustive()
     }
 }

@@ -2,6 +2,8 @@
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
+use election_core::NomineeId;
+
 use crate::error::SharedError;
 
 /// The random bytes of the ids that a client's recipes get: the operating system's, or drawn from a seed.
@@ -12,6 +14,11 @@ pub(crate) struct Ids(Option<Box<AtomicU64>>);
 impl Ids {
     pub(crate) fn new(seed: Option<u64>) -> Self {
         Self(seed.map(|seed| Box::new(AtomicU64::new(seed))))
+    }
+
+    /// Returns a random id.
+    pub(crate) fn nominee(&self) -> Result<NomineeId, SharedError> {
+        self.draw().map(NomineeId::from_bytes)
     }
 
     /// Returns random bytes.

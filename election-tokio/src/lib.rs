@@ -80,9 +80,10 @@ mod queues;
 pub mod recipe;
 pub mod sasl;
 pub mod semaphore;
-mod site;
 pub mod slots;
 pub mod source;
+mod spot;
+mod standing;
 mod state;
 mod telemetry;
 #[cfg(feature = "tls")]

@@ -27,25 +27,24 @@ mod face;
 mod locks;
 mod revocation;
 
-use bytes::Bytes;
 use core::fmt;
 use election_core::lock::LockOptions;
-use election_session::Site;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 pub use election_core::format::Access;
 pub use election_core::lock::{DowngradeRefused, LockFailure, LockFormatError};
 
+pub use crate::error::lost::LockLost;
 pub use contenders::{Contender, Removal, Turn};
 pub use downgrade::DowngradeError;
-pub use error::{GuardLost, LockError, LockLost, NotDowngraded, ReleaseError};
+pub use error::{GuardLost, LockError, NotDowngraded, ReleaseError};
 pub use guard::LockGuard;
 pub use locks::{Locks, LocksError, LocksGuard, LocksLost};
 pub use revocation::{RevokeError, RevokeRequest, Revoked};
 
-pub(crate) use self::acquisition::{ACQUIRE, Acquiring, Acquisition, HOLD, RELEASE, Releaser};
-use crate::acl::Acls;
+pub(crate) use self::acquisition::{ACQUIRE, Acquiring, Acquisition, HOLD, RELEASE};
 use crate::client::Client;
+use crate::spot::Spot;
 
 /// A lock, held at a path; made by [`Client::lock`], [`Client::read_lock`] and
 /// [`Client::write_lock`].
@@ -61,19 +60,14 @@ use crate::client::Client;
 #[derive(Clone)]
 #[must_use = "a lock does nothing until it is asked for"]
 pub struct Lock {
-    client: Client,
     /// Shared by all clones, since each task that waits may have one.
     settings: Arc<Settings>,
 }
 
 #[derive(Clone)]
 struct Settings {
-    path: String,
-    data: Bytes,
-    acls: Acls,
+    spot: Spot,
     options: LockOptions,
-    /// Shared by all contenders with the same settings.
-    site: OnceLock<Arc<Site>>,
 }
 
 impl Client {
@@ -101,7 +95,7 @@ impl Client {
 
 impl fmt::Debug for Lock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Settings { path, options, .. } = &*self.settings;
+        let Settings { spot: Spot { path, .. }, options } = &*self.settings;
         f.debug_struct("Lock").field("path", path).field("options", options).finish_non_exhaustive()
     }
 }

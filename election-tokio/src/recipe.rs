@@ -36,18 +36,19 @@ pub use election_core::{
     Ticket, Watch, Write, Znode,
 };
 pub use election_session::RecipeEnd;
-use election_session::{GrantChange, RecipeKey, Site, Step, View};
+use election_session::{GrantChange, Site, Step, View};
 use tokio::time::Instant;
+use zk_session::SessionEnd;
 
 use crate::client::Client;
-use crate::hub::{Face, Seat, Unlocked};
+use crate::hub::{Face, Unlocked};
 use crate::path::PathError;
+use crate::standing::{RecipeHandle, StandingRecipe};
 
 /// A recipe that stands on a client's sessions. Dropping it withdraws the recipe, which then goes
 /// on until nothing of it is left.
 pub struct Standing<N> {
-    client: Client,
-    key: RecipeKey,
+    recipe: StandingRecipe,
     queue: Arc<Queue<N>>,
 }
 
@@ -94,9 +95,7 @@ impl Client {
     {
         let queue = Arc::new(Queue::default());
         let face = QueueFace::<R> { queue: Arc::clone(&queue), recipe: PhantomData };
-        let seat = <dyn Seat>::new(recipe, face);
-        let key = self.shared().with(|hub, now| hub.stand(now, seat, site));
-        Standing { client: self.clone(), key, queue }
+        Standing { recipe: RecipeHandle::stand(self, site, recipe, face).into(), queue }
     }
 }
 
@@ -110,25 +109,37 @@ impl<N> Standing<N> {
 
     /// Makes the recipe give up, whatever it is doing. A grant is over with this call.
     pub fn withdraw(&self) {
-        self.client.shared().with(|hub, now| hub.host.withdraw(now, self.key));
+        self.recipe.withdraw();
     }
 
     /// Sets, or with `None` removes, the time at which the recipe is fed [`Event::Deadline`].
     pub fn set_deadline(&self, deadline: Option<Instant>) {
-        let deadline = deadline.map(|at| self.client.shared().clock.to_session(at));
-        self.client.shared().with(|hub, _| hub.host.set_deadline(self.key, deadline));
+        let deadline = deadline.map(|at| self.recipe.client().shared().clock.to_session(at));
+        self.recipe.with(|hub, _, key| hub.host.set_deadline(key, deadline));
     }
-}
 
-impl<N> Drop for Standing<N> {
-    fn drop(&mut self) {
-        self.withdraw();
+    /// Waits for the next notice.
+    ///
+    /// Cancel safe: nothing is lost.
+    ///
+    /// # Errors
+    ///
+    /// The end of the client's session, if no notice comes any more.
+    pub(crate) async fn notice(&mut self) -> Result<N, SessionEnd> {
+        loop {
+            match self.next().await {
+                Some(RecipeUpdate::Notice(notice)) => return Ok(notice),
+                Some(RecipeUpdate::Over(RecipeEnd::HostEnded(end))) => return Err(end),
+                Some(_) => {}
+                None => return Err(SessionEnd::Abandoned),
+            }
+        }
     }
 }
 
 impl<N> fmt::Debug for Standing<N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Standing").field("key", &self.key).finish_non_exhaustive()
+        f.debug_struct("Standing").field("recipe", &self.recipe).finish_non_exhaustive()
     }
 }
 

@@ -11,17 +11,14 @@ use bytes::Bytes;
 use election_core::election::ElectionNode;
 use election_core::lock::WhenBusy;
 use election_core::semaphore::SemaphoreOptions;
-use election_session::AclList;
 use tokio::time::{Instant, timeout_at};
-use zk_session::ZnodePath;
 
 pub use permit::Permit;
 
 use crate::acl::Acls;
 use crate::client::Client;
-use crate::error::Place;
 use crate::lock::{ACQUIRE, Acquiring, LockError};
-use crate::site::site;
+use crate::spot::Spot;
 
 /// A semaphore at a path, with a number of permits; made by [`Client::semaphore`].
 ///
@@ -45,10 +42,7 @@ use crate::site::site;
 #[derive(Clone)]
 #[must_use = "a semaphore does nothing until it is asked for a permit"]
 pub struct Semaphore {
-    client: Client,
-    path: String,
-    data: Bytes,
-    acls: Acls,
+    spot: Spot,
     options: SemaphoreOptions,
 }
 
@@ -57,13 +51,9 @@ impl Client {
     /// `InterProcessSemaphoreV2`. The number is not kept at the path, so all clients of a semaphore
     /// have to give the same one.
     pub fn semaphore(&self, path: &str, permits: NonZeroU32) -> Semaphore {
-        Semaphore {
-            client: self.clone(),
-            path: path.to_owned(),
-            data: Bytes::new(),
-            acls: Acls::open(),
-            options: SemaphoreOptions::new(permits),
-        }
+        let (spot, options) =
+            (Spot::new(self.clone(), "semaphore", path), SemaphoreOptions::new(permits));
+        Semaphore { spot, options }
     }
 }
 
@@ -113,19 +103,11 @@ impl Semaphore {
     }
 
     async fn contend(&self, when_busy: WhenBusy) -> Result<Option<Permit>, LockError> {
-        let path = self.path.parse();
-        let path: ZnodePath =
-            path.map_err(|error| LockError::InvalidPath { path: self.path.clone(), error })?;
-        let invalid = |error| {
-            let at = Place::new("semaphore", &self.path, ACQUIRE);
-            LockError::InvalidAcl { at, error }
-        };
-        let acl = AclList::new(&self.acls.checked().map_err(invalid)?);
-        let site = site(&self.client, &path, self.data.clone(), acl, self.options.node);
+        let site = self.spot.site(ACQUIRE)?;
         let options = SemaphoreOptions { when_busy, ..self.options };
         let contender = |id| Ok(election_core::semaphore::Semaphore::new(id, options));
-        let held = Acquiring::new(&self.client, &site, contender).await?;
-        Ok(held.map(|(acquisition, tenure)| Permit::new(acquisition, &site, tenure)))
+        let held = Acquiring::new(&self.spot.client, site, contender).await?;
+        Ok(held.map(|(acquisition, tenure)| Permit::new(acquisition, site, tenure)))
     }
 }
 
@@ -133,7 +115,7 @@ impl Semaphore {
 impl Semaphore {
     /// Sets the data of the contender's znodes: by convention its name.
     pub fn data(mut self, data: impl Into<Bytes>) -> Self {
-        self.data = data.into();
+        self.spot.set_data(data.into());
         self
     }
 
@@ -141,7 +123,7 @@ impl Semaphore {
     /// and the two nodes below it if they have to be created (default: every client may do
     /// everything).
     pub fn acls(mut self, acls: Acls) -> Self {
-        self.acls = acls;
+        self.spot.set_acls(acls);
         self
     }
 
@@ -149,6 +131,7 @@ impl Semaphore {
     /// persistent znode). The nodes below it, `locks` and `leases`, are created in any case, with
     /// the same kind.
     pub fn node(mut self, node: ElectionNode) -> Self {
+        self.spot.set_node(node);
         self.options.node = node;
         self
     }
@@ -156,7 +139,7 @@ impl Semaphore {
 
 impl fmt::Debug for Semaphore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { path, options, .. } = self;
+        let Self { spot: Spot { path, .. }, options } = self;
         f.debug_struct("Semaphore")
             .field("path", path)
             .field("options", options)

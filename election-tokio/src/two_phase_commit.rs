@@ -7,13 +7,10 @@ mod participant;
 mod status;
 
 use core::fmt;
+use std::sync::Arc;
 
 use bytes::Bytes;
-use election_core::NomineeId;
 use election_core::commit::{CommitEnd, CommitSiteNotice, CommitTask, SiteName};
-use election_core::election::{ElectionNode, NodeKind};
-use election_session::AclList;
-use zk_session::ZnodePath;
 
 pub use coordinator::CommitCoordinator;
 pub use error::CommitError;
@@ -23,8 +20,7 @@ pub use status::{CommitStatus, SiteStatus};
 use self::course::{BEGIN, Course, RECIPE, step};
 use crate::acl::Acls;
 use crate::client::Client;
-use crate::error::Place;
-use crate::site::site;
+use crate::spot::Spot;
 
 /// The step of joining, which errors name.
 const JOIN: &str = "join";
@@ -34,16 +30,14 @@ const JOIN: &str = "join";
 #[derive(Clone)]
 #[must_use = "a two-phase commit does nothing until it is begun or joined"]
 pub struct TwoPhaseCommit {
-    client: Client,
-    path: String,
-    acls: Acls,
+    spot: Spot,
 }
 
 impl Client {
     /// Returns the transaction at a path, which sites agree to commit or to abort.
     /// [`Client::transaction`] is something else: a list of writes for one request.
     pub fn two_phase_commit(&self, path: &str) -> TwoPhaseCommit {
-        TwoPhaseCommit { client: self.clone(), path: path.to_owned(), acls: Acls::open() }
+        TwoPhaseCommit { spot: Spot::new(self.clone(), RECIPE, path) }
     }
 }
 
@@ -68,8 +62,8 @@ impl TwoPhaseCommit {
         let course = self.course(content.into(), BEGIN)?;
         let sites: Result<Vec<SiteName>, CommitError> =
             sites.into_iter().map(|name| self.site_name(name.as_ref(), BEGIN)).collect();
-        let failed = |error| CommitError::Randomness { at: self.at(BEGIN), error };
-        let id = NomineeId::from_bytes(self.client.shared().ids.draw().map_err(failed)?);
+        let failed = |error| CommitError::Randomness { at: self.spot.place(BEGIN), error };
+        let id = self.spot.client.shared().ids.nominee().map_err(failed)?;
         course.begin(id, sites?).await?;
         Ok(CommitCoordinator::new(course, id))
     }
@@ -126,23 +120,19 @@ impl TwoPhaseCommit {
     }
 
     fn course(&self, content: Bytes, step: &'static str) -> Result<Course, CommitError> {
-        let invalid = |error| CommitError::InvalidPath { path: self.path.clone(), error };
-        let path: ZnodePath = self.path.parse().map_err(invalid)?;
-        let invalid = |error| CommitError::InvalidAcl { at: self.at(step), error };
-        let acl = AclList::new(&self.acls.checked().map_err(invalid)?);
-        let node = ElectionNode::Create(NodeKind::Persistent);
-        let site = site(&self.client, &path, content, acl, node);
-        Ok(Course { client: self.client.clone(), site })
+        let mut spot = self.spot.clone();
+        spot.set_data(content);
+        let site = Arc::clone(spot.site(step)?);
+        Ok(Course { client: spot.client, site })
     }
 
     fn site_name(&self, name: &str, step: &'static str) -> Result<SiteName, CommitError> {
-        let invalid =
-            |error| CommitError::InvalidSite { at: self.at(step), name: name.to_owned(), error };
+        let invalid = |error| CommitError::InvalidSite {
+            at: self.spot.place(step),
+            name: name.to_owned(),
+            error,
+        };
         SiteName::new(name).map_err(invalid)
-    }
-
-    fn at(&self, step: &'static str) -> Place {
-        Place::new(RECIPE, &self.path, step)
     }
 }
 
@@ -151,13 +141,13 @@ impl TwoPhaseCommit {
     /// Sets the access list of all znodes that are created (default: every client may do
     /// everything). Every party needs to read, create, write and delete.
     pub fn acls(mut self, acls: Acls) -> Self {
-        self.acls = acls;
+        self.spot.set_acls(acls);
         self
     }
 }
 
 impl fmt::Debug for TwoPhaseCommit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TwoPhaseCommit").field("path", &self.path).finish_non_exhaustive()
+        f.debug_struct("TwoPhaseCommit").field("path", &self.spot.path).finish_non_exhaustive()
     }
 }

@@ -1,14 +1,13 @@
 //! Errors of barriers and double barriers.
 
-use core::fmt;
-
 use election_core::barrier::BarrierFailure;
 use election_core::election::Cause;
-use zk_session::{SessionEnd, ZnodePath};
+use zk_session::SessionEnd;
 
 use crate::acl::AclError;
-use crate::error::{Place, RefusedRequest, SharedError};
+use crate::error::{Place, Refusable, SharedError};
 use crate::path::PathError;
+use crate::spot::misplaced;
 
 /// Why an operation on a barrier failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -40,7 +39,7 @@ pub enum BarrierError {
         error: SharedError,
     },
     /// It failed in a way that trying again does not repair.
-    #[error("{at}: {}", Named(*failure))]
+    #[error("{at}: {}", Refusable(*failure))]
     Failed {
         /// The recipe, its path and the step.
         at: Place,
@@ -69,7 +68,7 @@ pub enum BarrierLost {
     #[error("another client deleted the participant's entry")]
     Evicted,
     /// It failed in a way that trying again does not repair.
-    #[error("{}", Named(*.0))]
+    #[error("{}", Refusable(*.0))]
     Failed(BarrierFailure),
     /// The client ended.
     #[error("{0}")]
@@ -86,20 +85,4 @@ impl BarrierLost {
     }
 }
 
-pub(crate) fn checked_path(path: &str) -> Result<ZnodePath, BarrierError> {
-    let invalid = |error| BarrierError::InvalidPath { path: path.to_owned(), error };
-    path.parse().map_err(invalid)
-}
-
-/// Shows the name of the server's error code; the machine knows only the number.
-pub(crate) struct Named(pub(crate) BarrierFailure);
-
-impl fmt::Display for Named {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self(failure) = self;
-        match *failure {
-            BarrierFailure::Rejected(code) => RefusedRequest(code).fmt(f),
-            _ => failure.fmt(f),
-        }
-    }
-}
+misplaced!(BarrierError);

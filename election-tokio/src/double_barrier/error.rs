@@ -3,9 +3,8 @@
 use election_core::barrier::BarrierFailure;
 use zk_session::SessionEnd;
 
-use crate::barrier::error::Named;
 use crate::barrier::{BarrierError, BarrierLost};
-use crate::error::Place;
+use crate::error::{Place, Refusable};
 
 /// Why a double barrier was not entered.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -45,7 +44,7 @@ pub enum LeaveError {
         end: SessionEnd,
     },
     /// It failed in a way that trying again does not repair.
-    #[error("{at}: {}", Named(*failure))]
+    #[error("{at}: {}", Refusable(*failure))]
     Failed {
         /// The recipe, its path and the step.
         at: Place,

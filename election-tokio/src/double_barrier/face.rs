@@ -1,8 +1,7 @@
 //! The state of a participant, as its user sees it.
 
 use election_core::barrier::{DoubleBarrier, DoubleBarrierEnd, DoubleBarrierNotice};
-use election_core::{Phase, Recipe as _};
-use election_session::{RecipeEnd, Step, View};
+use election_session::{Step, View};
 use zk_session::SessionEnd;
 
 use crate::broadcast::{Receiver, Sender};
@@ -59,10 +58,7 @@ impl Face for DoubleBarrierFace {
         }
     }
 
-    fn over(&mut self, double: &DoubleBarrier, end: RecipeEnd, unlocked: &mut Unlocked) {
-        if let (RecipeEnd::HostEnded(end), Phase::Standing | Phase::Leaving) = (end, double.phase())
-        {
-            self.end(ShownEntry::ClientEnded(end), unlocked);
-        }
+    fn client_ended(&mut self, _: &DoubleBarrier, end: SessionEnd, unlocked: &mut Unlocked) {
+        self.end(ShownEntry::ClientEnded(end), unlocked);
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use election_core::barrier::DoubleBarrierEnd;
-use election_session::{RecipeKey, Site};
+use election_session::Site;
 use zk_session::SessionEnd;
 
 use super::error::{EnterError, LeaveError};
@@ -11,16 +11,15 @@ use super::face::{DoubleBarrierFace, ShownEntry};
 use crate::barrier::{BarrierError, BarrierLost};
 use crate::client::Client;
 use crate::error::Place;
-use crate::hub::Seat;
+use crate::standing::{RecipeHandle, StandingRecipe};
 use crate::telemetry::{Asked, OperationSpan};
 use crate::updates::Updates;
 
 /// A participant. Dropping it gives up, or leaves without waiting for the others, in the background.
 #[derive(Debug)]
 pub(super) struct Participation {
-    client: Client,
+    recipe: StandingRecipe,
     site: Arc<Site>,
-    key: RecipeKey,
     shown: Updates<ShownEntry>,
 }
 
@@ -38,15 +37,13 @@ impl Participation {
         participant: election_core::barrier::DoubleBarrier,
     ) -> Self {
         let (face, shown) = DoubleBarrierFace::new();
-        let seat = <dyn Seat>::new(participant, face);
-        let key = client.shared().with(|hub, now| hub.stand(now, seat, Arc::clone(site)));
-        let (client, site) = (client.clone(), Arc::clone(site));
-        Self { client, site, key, shown: Updates::new(shown) }
+        let recipe = RecipeHandle::stand(client, Arc::clone(site), participant, face).into();
+        Self { recipe, site: Arc::clone(site), shown: Updates::new(shown) }
     }
 
     /// Returns the span of an operation of its user.
     pub(super) fn span(&self, operation: &'static str) -> OperationSpan {
-        let client = &self.client.shared().span;
+        let client = &self.recipe.client().shared().span;
         OperationSpan::open(Asked::Barrier, operation, self.site.path(), client)
     }
 
@@ -91,7 +88,7 @@ impl Participation {
         if !self.is_inside() {
             return Err(LeaveError::AlreadyLost { at, lost: self.lost().await });
         }
-        self.client.shared().with(|hub, now| hub.host.withdraw(now, self.key));
+        self.recipe.withdraw();
         let is_over =
             |shown: &ShownEntry| matches!(shown, ShownEntry::Ended(_) | ShownEntry::ClientEnded(_));
         match self.shown.wait_for(is_over).await {
@@ -112,11 +109,10 @@ impl Participation {
 
 impl Drop for Participation {
     fn drop(&mut self) {
-        let now = self.client.shared().clock.to_session(tokio::time::Instant::now());
-        self.client.shared().with(|hub, at| {
-            hub.host.withdraw(at, self.key);
+        self.recipe.with(|hub, now, key| {
+            hub.host.withdraw(now, key);
             // A participant that leaves no longer waits for the others.
-            hub.host.set_deadline(self.key, Some(now));
+            hub.host.set_deadline(key, Some(now));
         });
     }
 }

@@ -88,7 +88,7 @@ impl Election {
     /// election node.
     pub async fn read_candidates(&self) -> Result<Candidates, Error> {
         let placed = |name: &str| Some((self.format.rival(Access::Exclusive, name)?, ()));
-        OrderedChildren::list(&self.client, &self.path, placed).await.map(Candidates)
+        OrderedChildren::list(&self.spot.client, &self.spot.path, placed).await.map(Candidates)
     }
 
     /// Returns the candidates in their order, the leader's first. It leaves out children that are

@@ -140,7 +140,7 @@ impl Election {
     ///
     /// [`EndError::ForeignFormat`] and [`EndError::Request`]. It may be called again.
     pub async fn reopen(&self) -> Result<Reopening, EndError> {
-        match self.client.delete(&self.end_mark("reopen")?, Version::ANY).await {
+        match self.spot.client.delete(&self.end_mark("reopen")?, Version::ANY).await {
             Ok(()) => Ok(Reopening::Reopened),
             Err(error) if error.is_no_node() => Ok(Reopening::WasOpen),
             Err(error) => Err(error.into()),
@@ -155,7 +155,7 @@ impl Election {
     ///
     /// [`EndError::ForeignFormat`] and [`EndError::Request`].
     pub async fn is_ended(&self) -> Result<bool, EndError> {
-        Ok(self.client.exists(&self.end_mark("is_ended")?).await?.is_some())
+        Ok(self.spot.client.exists(&self.end_mark("is_ended")?).await?.is_some())
     }
 
     /// [Ends](Self::end) the election and deletes its node and the znodes beside it: the
@@ -202,7 +202,7 @@ impl Election {
     fn end_mark(&self, step: &'static str) -> Result<String, EndError> {
         let foreign = || EndError::ForeignFormat { at: self.place(step) };
         let name = self.format.end_mark().ok_or_else(foreign)?;
-        Ok(child_path(&self.path, name))
+        Ok(child_path(&self.spot.path, name))
     }
 
     fn contested(&self) -> EndError {
@@ -215,8 +215,8 @@ impl Election {
 
     /// Tries once, and returns the last look unless another client was in the way.
     async fn try_end(&self, deleted: &mut u64) -> Result<Option<Sight>, EndError> {
-        let (client, mark) = (&self.client, self.end_mark(END)?);
-        match client.create_with_acl(&mark, "", CreateMode::Persistent, &self.acls).await {
+        let (client, mark) = (&self.spot.client, self.end_mark(END)?);
+        match client.create_with_acl(&mark, "", CreateMode::Persistent, self.spot.acls()).await {
             Ok(_) => {}
             Err(error) if error.is_node_exists() => {}
             Err(error) if error.is_no_node() => {
@@ -240,14 +240,19 @@ impl Election {
             ElectionNode::Create(NodeKind::Container) => CreateMode::Container,
             ElectionNode::MustExist => return Err(missing.into()),
         };
-        match self.client.create_with_parents(&self.path, "", mode, &self.acls).await {
+        match self
+            .spot
+            .client
+            .create_with_parents(&self.spot.path, "", mode, self.spot.acls())
+            .await
+        {
             Err(error) if !error.is_node_exists() => Err(error.into()),
             _ => Ok(()),
         }
     }
 
     async fn look(&self) -> Result<Sight, EndError> {
-        match self.client.get_children(&self.path).await {
+        match self.spot.client.get_children(&self.spot.path).await {
             Ok(children) => Ok(self.sight_of(&children)),
             Err(error) if error.is_no_node() => Ok(Sight::Missing),
             Err(error) => Err(error.into()),
@@ -268,7 +273,8 @@ impl Election {
             }
         }
         candidates.sort_unstable();
-        let paths = candidates.into_iter().map(|(_, name)| child_path(&self.path, name)).collect();
+        let paths =
+            candidates.into_iter().map(|(_, name)| child_path(&self.spot.path, name)).collect();
         match sight {
             Sight::Ended { .. } => Sight::Ended { candidates: paths, other },
             Sight::Open | Sight::Missing => sight,
@@ -283,7 +289,7 @@ impl Election {
         found: &mut Option<Zxid>,
         deleted: &mut u64,
     ) -> Result<(), EndError> {
-        let Some(node) = self.client.exists(&self.path).await? else {
+        let Some(node) = self.spot.client.exists(&self.spot.path).await? else {
             return self.delete_stray_marks().await;
         };
         if *found.get_or_insert(node.czxid) != node.czxid {
@@ -306,17 +312,17 @@ impl Election {
             }
             Sight::Ended { other: None, .. } => {}
         }
-        let sign = self.client.transaction().delete(&self.end_mark(DELETE)?, Version::ANY);
-        let (all, _) = self.with_marks(sign.delete(&self.path, Version::ANY)).await?;
+        let sign = self.spot.client.transaction().delete(&self.end_mark(DELETE)?, Version::ANY);
+        let (all, _) = self.with_marks(sign.delete(&self.spot.path, Version::ANY)).await?;
         self.commit_deletion(all).await
     }
 
     /// Deletes the marks where there is no node: in a transaction that is applied only while there is
     /// none, since those of an election that has begun meanwhile are its own.
     async fn delete_stray_marks(&self) -> Result<(), EndError> {
-        let (mode, start) = (CreateMode::Persistent, self.client.transaction());
-        let none = start.create_with_acl(&self.path, "", mode, &self.acls);
-        let (all, marks) = self.with_marks(none.delete(&self.path, Version::ANY)).await?;
+        let (mode, start) = (CreateMode::Persistent, self.spot.client.transaction());
+        let none = start.create_with_acl(&self.spot.path, "", mode, self.spot.acls());
+        let (all, marks) = self.with_marks(none.delete(&self.spot.path, Version::ANY)).await?;
         if marks == 0 {
             return Ok(());
         }
@@ -331,7 +337,7 @@ impl Election {
         let mut count = 0;
         for suffix in MARKS {
             let mark = self.mark(OpCode::DELETE, suffix)?;
-            if let Some(stat) = self.client.exists(&mark).await? {
+            if let Some(stat) = self.spot.client.exists(&mark).await? {
                 all = all.delete(&mark, stat.version);
                 count += 1;
             }

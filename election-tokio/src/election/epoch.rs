@@ -140,7 +140,7 @@ impl Election {
     /// [`PathError::Chroot`](crate::error::PathError::Chroot) for `/` of a client with a chroot.
     pub async fn epoch(&self) -> Result<Option<Epoch>, Error> {
         let path = self.mark(OpCode::GET_DATA, SUFFIX)?;
-        match self.client.get_data(&path).await {
+        match self.spot.client.get_data(&path).await {
             Ok((data, stat)) => {
                 Ok(token_in(&data).map(|token| Epoch { path, version: stat.version, token }))
             }

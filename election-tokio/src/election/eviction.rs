@@ -38,15 +38,15 @@ impl Election {
     }
 
     async fn remove(&self, name: &str, token: Token) -> Result<Removal, Error> {
-        let path = child_path(&self.path, name);
+        let path = child_path(&self.spot.path, name);
         loop {
-            let version = match self.client.get_data(&path).await {
+            let version = match self.spot.client.get_data(&path).await {
                 Ok((_, stat)) if Token::new(stat.czxid.get()) == token => stat.version,
                 Ok(_) => return Ok(Removal::Gone),
                 Err(error) if error.is_no_node() => return Ok(Removal::Gone),
                 Err(error) => return Err(error),
             };
-            match self.client.delete(&path, version).await {
+            match self.spot.client.delete(&path, version).await {
                 Ok(()) => return Ok(Removal::Removed),
                 Err(error) if error.is_no_node() => return Ok(Removal::Gone),
                 // Its data was written meanwhile.

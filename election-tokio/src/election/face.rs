@@ -7,8 +7,8 @@ use election_core::election::{Cause, Nominee, Notice};
 use election_core::{Command, Event, Phase, Recipe as _, Token};
 use election_session::{Grant, GrantChange, RecipeEnd, Step, View};
 use zk_jute::{SessionId, Zxid};
-use zk_session::Instant;
 use zk_session::lease::LeaseOutlook;
+use zk_session::{Instant, SessionEnd};
 
 use super::course::{Course, DelayToTell};
 use super::facts::Facts;
@@ -227,14 +227,11 @@ impl Face for NomineeFace {
         }
     }
 
-    fn over(&mut self, nominee: &Nominee, end: RecipeEnd, unlocked: &mut Unlocked) {
+    fn over(&mut self, _: &Nominee, _: RecipeEnd, unlocked: &mut Unlocked) {
         self.course.end(&self.facts, &mut unlocked.journal);
-        let RecipeEnd::HostEnded(end) = end else {
-            return;
-        };
-        if let Phase::CleaningUp | Phase::Over = nominee.phase() {
-            return;
-        }
+    }
+
+    fn client_ended(&mut self, nominee: &Nominee, end: SessionEnd, unlocked: &mut Unlocked) {
         let Status { session, .. } = self.status.read(Clone::clone);
         let what = InElection::ClientEnded(end);
         unlocked.journal.note(self.entry(nominee, (session, Zxid::ZERO), what));

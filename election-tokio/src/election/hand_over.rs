@@ -13,7 +13,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 use zk_jute::Version;
 
 use super::candidates::Candidate;
-use super::inner::{LeadershipLost, NominationInner};
+use super::inner::LeadershipLost;
 use super::leadership::Leadership;
 use super::observation::{Follow, Observation};
 use super::status::LostReason;
@@ -176,16 +176,16 @@ impl Election {
 
     /// Waits until a candidate has gone. Goes on for ever if that cannot be found out.
     async fn is_gone(&self, candidate: &Candidate) {
-        let path = child_path(&self.path, &candidate.name);
+        let path = child_path(&self.spot.path, &candidate.name);
         loop {
-            match self.client.exists_and_watch(&path).await {
+            match self.spot.client.exists_and_watch(&path).await {
                 Ok((Some(stat), changed)) if stat.czxid.get() == candidate.token.get() => {
                     // Whatever it returns, the next look shows it.
                     let _changed = changed.await;
                 }
                 Ok(_) => return,
                 Err(error) => match Obstacle::of(&error) {
-                    Some(obstacle) => self.client.pass(obstacle).await,
+                    Some(obstacle) => self.spot.client.pass(obstacle).await,
                     None => return pending().await,
                 },
             }
@@ -194,10 +194,10 @@ impl Election {
 
     /// Deletes marks of hand-overs that were given up.
     async fn delete_other_marks(&self, mark: &str) -> Result<(), Error> {
-        for name in self.client.get_children(&self.path).await?.iter() {
-            let path = child_path(&self.path, name);
+        for name in self.spot.client.get_children(&self.spot.path).await?.iter() {
+            let path = child_path(&self.spot.path, name);
             if self.format.parse_hand_over_mark(name).is_some() && path != mark {
-                match self.client.delete(&path, Version::ANY).await {
+                match self.spot.client.delete(&path, Version::ANY).await {
                     Err(error) if !error.is_no_node() => return Err(error),
                     _ => {}
                 }
@@ -300,10 +300,14 @@ impl Leadership {
         let Some(mark) = mark else {
             return Err(HandOverError::ForeignFormat { at });
         };
-        let mark = child_path(&election.path, mark.to_string());
+        let mark = child_path(&election.spot.path, mark.to_string());
         election.delete_other_marks(&mark).await?;
-        let asking =
-            self.transaction().create_with_acl(&mark, "", CreateMode::Ephemeral, &election.acls);
+        let asking = self.transaction().create_with_acl(
+            &mark,
+            "",
+            CreateMode::Ephemeral,
+            election.spot.acls(),
+        );
         match asking.commit().await {
             // The mark is one of a hand-over that was given up.
             Err(error) if error.is_node_exists() => {}
@@ -321,18 +325,17 @@ impl Leadership {
             Ok(Err(_)) => self.refused(&election, &target).await,
         };
         // If this fails, the end of the session deletes it.
-        drop(election.client.delete(&mark, Version::ANY).await);
+        drop(election.spot.client.delete(&mark, Version::ANY).await);
         outcome
     }
 
     pub(super) fn election(&self) -> Election {
-        let NominationInner { client, facts, .. } = self.nomination();
+        let facts = &self.nomination().facts;
         let (site, format) = (&facts.settings.site, facts.settings.format);
         let when_promoted = facts.settings.when_promoted;
         let acls = site.acl_list().entries().into_iter().collect();
-        let (client, path) = (client.clone(), site.path().to_owned());
-        let other = Election::new(self.client().clone(), "");
-        Election { client, path, acls, when_promoted, format, ..other }
+        let election = Election::new(self.client().clone(), site.path()).acls(acls);
+        election.when_promoted(when_promoted).format(format)
     }
 
     /// Waits until no candidate is between. No new one comes there: each that joins has a greater
@@ -341,7 +344,7 @@ impl Leadership {
         let (own, to) = (self.candidate().sequence(), target.sequence);
         let mut patience = FIRST_PATIENCE;
         loop {
-            let children = match election.client.get_children(&election.path).await {
+            let children = match election.spot.client.get_children(&election.spot.path).await {
                 Ok(children) => children,
                 Err(error) if error.is_no_node() => return Ok(Wait::IsGone),
                 Err(error) => return Err(error),
@@ -356,9 +359,9 @@ impl Leadership {
                 return Ok(Wait::IsNext);
             };
             self.wake(election, first).await;
-            let paths = [last, &target.name].map(|name| child_path(&election.path, name));
-            let (exists, last) = election.client.exists_and_watch(&paths[0]).await?;
-            let (target_exists, target) = election.client.exists_and_watch(&paths[1]).await?;
+            let paths = [last, &target.name].map(|name| child_path(&election.spot.path, name));
+            let (exists, last) = election.spot.client.exists_and_watch(&paths[0]).await?;
+            let (target_exists, target) = election.spot.client.exists_and_watch(&paths[1]).await?;
             if exists.is_some() && target_exists.is_some() {
                 // Whatever it returns, the next list shows it. The one behind may have been about to set the
                 // watch by which it is woken.
@@ -375,12 +378,12 @@ impl Leadership {
         if rests || !election.format.is_wakeable(next) {
             return;
         }
-        let own = child_path(&election.path, self.candidate().to_string());
-        let Ok((data, stat)) = election.client.get_data(&own).await else {
+        let own = child_path(&election.spot.path, self.candidate().to_string());
+        let Ok((data, stat)) = election.spot.client.get_data(&own).await else {
             return;
         };
         // Another participant than the one behind would lose the watch that it has.
-        let waking = self.transaction().check(&child_path(&election.path, next), Version::ANY);
+        let waking = self.transaction().check(&child_path(&election.spot.path, next), Version::ANY);
         drop(waking.set_data(&own, data, stat.version).commit().await);
     }
 

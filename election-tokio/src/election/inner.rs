@@ -2,22 +2,20 @@
 
 use election_core::NomineeId;
 use election_core::election::{Departure, Nominee};
-use election_session::RecipeKey;
 use std::sync::Arc;
 use zk_session::SessionEnd;
 
 use super::facts::Facts;
 use super::status::{EndReason, LostReason, Role, Status};
-use crate::client::Client;
 use crate::error::Place;
 use crate::held::Tenure;
+use crate::standing::RecipeHandle;
 use crate::updates::Updates;
 
 /// The parts that a nomination's handle and its leaderships have in common.
 #[derive(Clone, Debug)]
 pub(super) struct NominationInner {
-    pub(super) client: Client,
-    pub(super) key: RecipeKey,
+    pub(super) recipe: RecipeHandle,
     pub(super) id: NomineeId,
     pub(super) facts: Arc<Facts>,
 }
@@ -53,14 +51,10 @@ impl NominationInner {
         }
     }
 
-    pub(super) fn withdraw(&self) {
-        self.client.shared().with(|hub, now| hub.host.withdraw(now, self.key));
-    }
-
     /// Ends the nomination, with work that may go on after it.
     pub(super) fn end_uncleanly(&self) {
-        self.client.shared().with(|hub, _| {
-            if let Some(nominee) = hub.recipe_mut::<Nominee>(self.key) {
+        self.recipe.with(|hub, _, key| {
+            if let Some(nominee) = hub.recipe_mut::<Nominee>(key) {
                 nominee.end_uncleanly();
             }
         });
@@ -68,9 +62,9 @@ impl NominationInner {
 
     /// Keeps the lock delay, if this tenure is the present one.
     pub(super) fn keep_lock_delay(&self, tenure: &Arc<Tenure<LostReason>>) {
-        self.client.shared().with(|hub, _| {
+        self.recipe.with(|hub, _, key| {
             if self.is_present(tenure)
-                && let Some(nominee) = hub.recipe_mut::<Nominee>(self.key)
+                && let Some(nominee) = hub.recipe_mut::<Nominee>(key)
             {
                 nominee.end_uncleanly();
             }
@@ -83,9 +77,9 @@ impl NominationInner {
 
     /// Ends this tenure, if it is the present one, so that the nominee stands again behind the others.
     pub(super) fn step_down(&self, tenure: &Arc<Tenure<LostReason>>) {
-        self.client.shared().with(|hub, now| {
+        self.recipe.with(|hub, now, key| {
             if self.is_present(tenure) {
-                hub.host.reach_deadline(now, self.key);
+                hub.host.reach_deadline(now, key);
             }
         });
     }

@@ -52,7 +52,7 @@ impl Leadership {
         tenure: Arc<Tenure<LostReason>>,
         status: Updates<Status>,
     ) -> Self {
-        let client = nomination.client.clone();
+        let client = nomination.recipe.client().clone();
         let settings = &nomination.facts.settings;
         let (path, guard) = (settings.site.client_child(&tenure.znode), Guard::of(settings.format));
         Self { nomination, held: Held { client, path, guard, tenure }, status }
@@ -160,7 +160,7 @@ impl Leadership {
     ///
     /// As [`Nomination::withdraw`](super::Nomination::withdraw).
     pub async fn resign(self) -> Result<Departure, WithdrawError> {
-        self.nomination.withdraw();
+        self.nomination.recipe.withdraw();
         self.nomination.withdrawn(RESIGN, self.status.clone()).await
     }
 

@@ -7,9 +7,8 @@ use bytes::Bytes;
 use election_core::NomineeId;
 use election_core::election::{ElectionNode, Nominee, OnLoss, Policy, WhenAsked, WhenPromoted};
 use election_core::format::{Format, Recovery};
-use election_session::{AclList, Site};
+use election_session::Site;
 use zk_jute::OpCode;
-use zk_session::ZnodePath;
 
 use super::face::NomineeFace;
 use super::inner::NominationInner;
@@ -19,9 +18,9 @@ use super::{Election, ElectionError, Nomination, WhileSuspended};
 use crate::acl::Acls;
 use crate::client::Client;
 use crate::error::Place;
-use crate::hub::Seat;
 use crate::path::PathError;
-use crate::site::site;
+use crate::spot::Spot;
+use crate::standing::RecipeHandle;
 use crate::telemetry::{ElectionLabel, nomination_began};
 use crate::updates::Updates;
 use crate::{Error, ErrorKind};
@@ -29,22 +28,20 @@ use crate::{Error, ErrorKind};
 impl Election {
     /// Returns the place of an error.
     pub(super) fn place(&self, step: &'static str) -> Place {
-        Place::new("election", &self.path, step)
+        self.spot.place(step)
     }
 
     /// Draws random bytes for a nominee.
     fn draw<const N: usize>(&self) -> Result<[u8; N], ElectionError> {
         let failed = |error| ElectionError::Randomness { at: self.place("stand"), error };
-        self.client.shared().ids.draw().map_err(failed)
+        self.spot.client.shared().ids.draw().map_err(failed)
     }
 
     pub(super) fn new(client: Client, path: &str) -> Self {
         Self {
-            client,
-            path: path.to_owned(),
+            spot: Spot::new(client, "election", path),
             data: Bytes::new(),
             preference: None,
-            acls: Acls::open(),
             policy: Policy::default(),
             when_asked: WhenAsked::default(),
             when_promoted: WhenPromoted::default(),
@@ -92,11 +89,11 @@ impl Election {
 
     /// Returns the path of a znode beside the election node.
     pub(super) fn mark(&self, operation: OpCode, suffix: &str) -> Result<String, Error> {
-        if self.path == "/" && !self.client.shared().chroot.as_str().is_empty() {
+        if self.spot.path == "/" && !self.spot.client.shared().chroot.as_str().is_empty() {
             let kind = ErrorKind::InvalidPath(PathError::Chroot);
-            return Err(Error::new(operation, &self.path, kind));
+            return Err(Error::new(operation, &self.spot.path, kind));
         }
-        Ok([&self.path, suffix].concat())
+        Ok([&self.spot.path, suffix].concat())
     }
 
     pub(super) fn site(&self) -> Result<Arc<Site>, ElectionError> {
@@ -107,19 +104,14 @@ impl Election {
         if let Some(settings) = self.settings.get() {
             return Ok(Arc::clone(settings));
         }
-        let path = self.path.parse();
-        let invalid = |error| ElectionError::InvalidPath { path: self.path.clone(), error };
-        let path: ZnodePath = path.map_err(invalid)?;
-        let refused = |error| ElectionError::InvalidAcl { path: self.path.clone(), error };
-        let acl = AclList::new(&self.acls.checked().map_err(refused)?);
-        let node = self.policy.election_node;
-        let site = site(&self.client, &path, self.candidate_data(), acl, node);
+        let site = self.spot.site("nominate")?;
         if !site.may_have_siblings() {
-            return Err(invalid(PathError::Chroot));
+            let (path, error) = (self.spot.path.clone(), PathError::Chroot);
+            return Err(ElectionError::InvalidPath { path, error });
         }
         let settings = NominationSettings {
-            site,
-            clock: self.client.shared().clock.clone(),
+            site: Arc::clone(site),
+            clock: self.spot.client.shared().clock.clone(),
             format: self.format,
             label: self.label,
             while_suspended: self.while_suspended,
@@ -128,46 +120,50 @@ impl Election {
         Ok(Arc::clone(self.settings.get_or_init(|| Arc::new(settings))))
     }
 
-    /// Returns the data of candidates: the caller's, and the preference behind them.
-    fn candidate_data(&self) -> Bytes {
-        let Some(preference) = self.preference else {
-            return self.data.clone();
-        };
-        let between = if self.data.is_empty() { "" } else { " " };
-        let preference = format!("{between}{preference}");
-        Bytes::from([&self.data[..], preference.as_bytes()].concat())
-    }
-
     fn stand(
         &self,
         settings: Arc<NominationSettings>,
         nominee: Nominee,
     ) -> Result<Nomination, ElectionError> {
         let nominee = nominee.in_format(self.format).when_asked(self.when_asked);
-        let shared = self.client.shared();
         let id = nominee.id();
         let site = Arc::clone(&settings.site);
         nomination_began(settings.label);
         let (face, facts, status) = NomineeFace::new(settings);
-        let seat = <dyn Seat>::new(nominee, face);
-        let key = match self.format.recovery() {
-            Recovery::Id => shared.with(|hub, now| hub.stand(now, seat, site)),
-            Recovery::SessionInName | Recovery::Owner => shared
-                .with(|hub, now| hub.stand_alone(now, seat, site))
-                .ok_or_else(|| ElectionError::AlreadyStanding { path: self.path.clone() })?,
+        let recipe = match self.format.recovery() {
+            Recovery::Id => RecipeHandle::stand(&self.spot.client, site, nominee, face),
+            Recovery::SessionInName | Recovery::Owner => {
+                RecipeHandle::stand_alone(&self.spot.client, site, nominee, face).ok_or_else(
+                    || ElectionError::AlreadyStanding { path: self.spot.path.clone() },
+                )?
+            }
         };
-        let client = self.client.clone();
-        let inner = NominationInner { client, key, id, facts };
+        let inner = NominationInner { recipe, id, facts };
         Ok(Nomination::new(inner, Updates::new(status)))
     }
 }
 
 /// Settings.
 impl Election {
-    /// Sets the data of the candidate znode: by convention the nominee's name.
-    pub fn data(mut self, data: impl Into<Bytes>) -> Self {
-        (self.data, self.settings) = (data.into(), OnceLock::new());
+    /// Changes the settings, for nominations from here on.
+    fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
+        change(&mut self);
+        let data = match self.preference {
+            None => self.data.clone(),
+            Some(preference) => {
+                let between = if self.data.is_empty() { "" } else { " " };
+                let preference = format!("{between}{preference}");
+                Bytes::from([&self.data[..], preference.as_bytes()].concat())
+            }
+        };
+        self.spot.set_data(data);
+        self.settings = OnceLock::new();
         self
+    }
+
+    /// Sets the data of the candidate znode: by convention the nominee's name.
+    pub fn data(self, data: impl Into<Bytes>) -> Self {
+        self.with(|election| election.data = data.into())
     }
 
     /// Sets how much this nominee is preferred as the leader: the greater, the better (default: 0, which is not
@@ -176,30 +172,25 @@ impl Election {
     ///
     /// It is the last word of the candidate's data: `host-7 preference=5`. Participants of other libraries take it
     /// for a part of the name, and may state one so. To change it, stand again.
-    pub fn preference(mut self, preference: i32) -> Self {
-        self.preference = Some(Preference::new(preference));
-        self.settings = OnceLock::new();
-        self
+    pub fn preference(self, preference: i32) -> Self {
+        self.with(|election| election.preference = Some(Preference::new(preference)))
     }
 
     /// Sets the access list of the candidate znode, and of the election node and its ancestors if
     /// they have to be created (default: every client may do everything).
-    pub fn acls(mut self, acls: Acls) -> Self {
-        (self.acls, self.settings) = (acls, OnceLock::new());
-        self
+    pub fn acls(self, acls: Acls) -> Self {
+        self.with(|election| election.spot.set_acls(acls))
     }
 
     /// Sets what happens when the candidate is lost (default: the nominee stands again).
-    pub fn on_loss(mut self, on_loss: OnLoss) -> Self {
-        self.policy.on_loss = on_loss;
-        self
+    pub fn on_loss(self, on_loss: OnLoss) -> Self {
+        self.with(|election| election.policy.on_loss = on_loss)
     }
 
     /// Sets what a leader does while its connection is lost (default: it goes on until the lease
     /// deadline).
-    pub fn while_suspended(mut self, while_suspended: WhileSuspended) -> Self {
-        (self.while_suspended, self.settings) = (while_suspended, OnceLock::new());
-        self
+    pub fn while_suspended(self, while_suspended: WhileSuspended) -> Self {
+        self.with(|election| election.while_suspended = while_suspended)
     }
 
     /// Sets how long a new leader waits before it is reported elected, if the leader before it has
@@ -212,16 +203,14 @@ impl Election {
     /// nomination is dropped: end the work first. The mark stays after an expired session, a lapsed
     /// lease, an eviction, a failure, and work that [`Nomination::run`] has dropped because it did
     /// not end within the grace.
-    pub fn lock_delay(mut self, lock_delay: Duration) -> Self {
-        self.policy.lock_delay = lock_delay;
-        self
+    pub fn lock_delay(self, lock_delay: Duration) -> Self {
+        self.with(|election| election.policy.lock_delay = lock_delay)
     }
 
     /// Sets what a nomination does while it follows, and the leader hands the leadership over to a
     /// candidate behind it (default: it stands behind that candidate).
-    pub fn when_asked(mut self, when_asked: WhenAsked) -> Self {
-        self.when_asked = when_asked;
-        self
+    pub fn when_asked(self, when_asked: WhenAsked) -> Self {
+        self.with(|election| election.when_asked = when_asked)
     }
 
     /// Sets what a leader does for the candidate behind it (default: it wakes its nominee, which then knows that
@@ -231,18 +220,17 @@ impl Election {
     /// With [`WhenPromoted::Rests`] no leader writes to its candidate. A nominee that has become the next to lead
     /// learns so at its next look, up to a minute later; a promotion before that takes a list, and a hand-over to
     /// a candidate behind others takes that long.
-    pub fn when_promoted(mut self, when_promoted: WhenPromoted) -> Self {
-        self.when_promoted = when_promoted;
-        self.settings = OnceLock::new();
-        self
+    pub fn when_promoted(self, when_promoted: WhenPromoted) -> Self {
+        self.with(|election| election.when_promoted = when_promoted)
     }
 
     /// Sets what happens if the election node does not exist (default: it is created as a
     /// persistent znode).
-    pub fn election_node(mut self, election_node: ElectionNode) -> Self {
-        self.policy.election_node = election_node;
-        self.settings = OnceLock::new();
-        self
+    pub fn election_node(self, election_node: ElectionNode) -> Self {
+        self.with(|election| {
+            election.spot.set_node(election_node);
+            election.policy.election_node = election_node;
+        })
     }
 
     /// Sets the format of the candidates' names, for elections with participants of other libraries
@@ -253,9 +241,8 @@ impl Election {
     /// [`Format::zookeeper_write_lock`] no name tells one candidate of a session from another.
     /// There a client stands only once at a path; after the end of a nomination it stands again
     /// once its znode is gone. If the format prescribes the data, that is used.
-    pub fn format(mut self, format: Format) -> Self {
-        (self.format, self.settings) = (format, OnceLock::new());
-        self
+    pub fn format(self, format: Format) -> Self {
+        self.with(|election| election.format = format)
     }
 
     /// Distinguishes this election's metrics from those of others, and those of its observers, by
@@ -267,8 +254,7 @@ impl Election {
     ///
     /// With the feature `metrics`.
     #[cfg(feature = "metrics")]
-    pub fn metrics_label(mut self, value: &str) -> Self {
-        (self.label, self.settings) = (ElectionLabel::new(value), OnceLock::new());
-        self
+    pub fn metrics_label(self, value: &str) -> Self {
+        self.with(|election| election.label = ElectionLabel::new(value))
     }
 }

@@ -152,7 +152,7 @@ impl Nomination {
     /// as the session goes on elsewhere. [`WithdrawError::AlreadyEnded`] if the nomination had
     /// ended already.
     pub async fn withdraw(self) -> Result<Departure, WithdrawError> {
-        self.inner.withdraw();
+        self.inner.recipe.withdraw();
         self.inner.withdrawn(WITHDRAW, self.status.clone()).await
     }
 }
@@ -163,6 +163,6 @@ impl Drop for Nomination {
         if std::thread::panicking() {
             self.inner.end_uncleanly();
         }
-        self.inner.withdraw();
+        self.inner.recipe.withdraw();
     }
 }

@@ -7,18 +7,19 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use election_core::election::{Observed, Present, Subject};
 use election_core::{Phase, Recipe as _};
-use election_session::{RecipeEnd, RecipeKey, Site, Step, View};
+use election_session::{RecipeEnd, Step, View};
 use futures_core::Stream;
 use zk_jute::records::EventType;
+use zk_session::SessionEnd;
 
 use super::acknowledgement::SUFFIX;
 use super::leaderless::{Leader, LeaderSight, LeaderlessSince};
 use super::observation::{Data, Follow, Observation, Sight};
 use super::{Election, ElectionError};
 use crate::broadcast::Sender;
-use crate::client::Client;
 use crate::clock::Clock;
-use crate::hub::{Face, Seat, Unlocked};
+use crate::hub::{Face, Unlocked};
+use crate::standing::{RecipeHandle, StandingRecipe};
 use crate::telemetry::{Journal, SeenBy};
 use crate::updates::{NoMoreUpdates, Updates};
 
@@ -33,8 +34,7 @@ use crate::updates::{NoMoreUpdates, Updates};
 /// It is also a [`Stream`] of the changes from now on.
 #[must_use = "an observer that is dropped observes nothing"]
 pub struct Observer {
-    client: Client,
-    keys: Vec<RecipeKey>,
+    _halves: Vec<StandingRecipe>,
     updates: Updates<Observation>,
 }
 
@@ -52,7 +52,7 @@ impl Election {
     /// [`ElectionError::InvalidPath`]. The observer reports later errors.
     pub fn observe(&self, follow: Follow) -> Result<Observer, ElectionError> {
         let site = self.site()?;
-        let clock = self.client.shared().clock.clone();
+        let clock = self.spot.client.shared().clock.clone();
         let state = State {
             sight: Mutex::new(Sight::new(follow)),
             leader: Mutex::new(LeaderSight::new(self.label, SeenBy::Observer)),
@@ -66,16 +66,13 @@ impl Election {
         if follow == Follow::LeaderAndAcknowledgement {
             subjects.push(Subject::Mark(SUFFIX));
         }
-        let stand = |subject| stand(&self.client, &site, subject, Arc::clone(&state));
-        let keys = subjects.into_iter().map(stand).collect();
-        Ok(Observer { client: self.client.clone(), keys, updates })
+        let stand = |subject| {
+            let machine = election_core::election::Observer::new(subject);
+            let face = ObserverFace { state: Arc::clone(&state) };
+            RecipeHandle::stand(&self.spot.client, Arc::clone(&site), machine, face).into()
+        };
+        Ok(Observer { _halves: subjects.into_iter().map(stand).collect(), updates })
     }
-}
-
-fn stand(client: &Client, site: &Arc<Site>, subject: Subject, state: Arc<State>) -> RecipeKey {
-    let seat =
-        <dyn Seat>::new(election_core::election::Observer::new(subject), ObserverFace { state });
-    client.shared().with(|hub, now| hub.stand(now, seat, Arc::clone(site)))
 }
 
 impl Observer {
@@ -112,13 +109,6 @@ impl Stream for Observer {
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Observation>> {
         Pin::new(&mut self.updates).poll_next(cx)
-    }
-}
-
-impl Drop for Observer {
-    fn drop(&mut self) {
-        let Self { client, keys, .. } = self;
-        client.shared().with(|hub, now| keys.iter().for_each(|key| hub.host.withdraw(now, *key)));
     }
 }
 
@@ -202,12 +192,13 @@ impl Face for ObserverFace {
         }
     }
 
-    fn over(&mut self, observer: &Self::Recipe, end: RecipeEnd, unlocked: &mut Unlocked) {
+    fn over(&mut self, observer: &Self::Recipe, _: RecipeEnd, unlocked: &mut Unlocked) {
         if let Subject::Leader(_) = observer.subject() {
             self.state.leader().end(&mut unlocked.journal);
         }
-        if let RecipeEnd::HostEnded(_) = end {
-            self.state.sender.end(&mut unlocked.wakers);
-        }
+    }
+
+    fn client_ended(&mut self, _: &Self::Recipe, _: SessionEnd, unlocked: &mut Unlocked) {
+        self.state.sender.end(&mut unlocked.wakers);
     }
 }

@@ -160,7 +160,7 @@ impl Election {
     /// Lists the children, over as many connections as it takes.
     async fn children_for_sure(&self) -> Children {
         loop {
-            match self.client.get_children(&self.path).await {
+            match self.spot.client.get_children(&self.spot.path).await {
                 Ok(children) => return children,
                 Err(error) => self.pass(&error).await,
             }
@@ -170,7 +170,7 @@ impl Election {
     /// Waits until a request that failed may be made again.
     async fn pass(&self, error: &Error) {
         match Obstacle::of(error) {
-            Some(obstacle) => self.client.pass(obstacle).await,
+            Some(obstacle) => self.spot.client.pass(obstacle).await,
             None => sleep(RETRY).await,
         }
     }
@@ -213,7 +213,7 @@ impl Book {
     ) -> BetterCandidate {
         loop {
             let (children, changed) =
-                match election.client.get_children_and_watch(&election.path).await {
+                match election.spot.client.get_children_and_watch(&election.spot.path).await {
                     Ok(listed) => listed,
                     Err(error) => {
                         election.pass(&error).await;
@@ -304,9 +304,9 @@ impl Book {
 
 /// Reads a candidate; `None` if it has gone. One that may not be read states no preference.
 async fn read(election: &Election, name: &str) -> Option<(Token, Preference)> {
-    let path = child_path(&election.path, name);
+    let path = child_path(&election.spot.path, name);
     loop {
-        let error = match election.client.get_data(&path).await {
+        let error = match election.spot.client.get_data(&path).await {
             Ok((data, stat)) => {
                 return Some((Token::new(stat.czxid.get()), Preference::of(&data)));
             }
@@ -316,9 +316,9 @@ async fn read(election: &Election, name: &str) -> Option<(Token, Preference)> {
             return None;
         }
         let Some(obstacle) = Obstacle::of(&error) else {
-            let stat = election.client.exists(&path).await.ok()??;
+            let stat = election.spot.client.exists(&path).await.ok()??;
             return Some((Token::new(stat.czxid.get()), Preference::default()));
         };
-        election.client.pass(obstacle).await;
+        election.spot.client.pass(obstacle).await;
     }
 }

@@ -30,7 +30,7 @@ impl Nomination {
 
     /// Returns a handle for the thread or task that answers liveness and readiness probes.
     pub fn probe(&self) -> NominationProbe {
-        let shared = Arc::clone(self.inner().client.shared());
+        let shared = Arc::clone(self.inner().recipe.client().shared());
         let facts = Arc::clone(&self.inner().facts);
         NominationProbe { shared, status: self.updates(), facts }
     }

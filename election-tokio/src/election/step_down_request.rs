@@ -94,13 +94,18 @@ impl Election {
         let text = format!("token: {token}\nwithin: {millis}\nby: {by}\n{to}\n{reason}");
         let (path, content) = (self.mark(OpCode::SET_DATA, SUFFIX)?, Bytes::from(text));
         loop {
-            match self.client.set_data(&path, content.clone(), Version::ANY).await {
+            match self.spot.client.set_data(&path, content.clone(), Version::ANY).await {
                 Ok(_) => return Ok(StepDownRequest::Made(token)),
                 Err(error) if error.is_no_node() => {}
                 Err(error) => return Err(error.into()),
             }
             let mode = CreateMode::Persistent;
-            match self.client.create_with_acl(&path, content.clone(), mode, &self.acls).await {
+            match self
+                .spot
+                .client
+                .create_with_acl(&path, content.clone(), mode, self.spot.acls())
+                .await
+            {
                 Ok(_) => return Ok(StepDownRequest::Made(token)),
                 Err(error) if error.is_node_exists() => {}
                 Err(error) => return Err(error.into()),

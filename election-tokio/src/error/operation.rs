@@ -6,8 +6,8 @@ use core::fmt;
 use zk_jute::{DecodeError, ErrorCode, Escaped, OpCode};
 use zk_session::{Failure, PathError, SubmitError};
 
+use super::version::ServerVersion;
 use crate::acl::AclError;
-use crate::client::ServerVersion;
 
 /// A failed operation: its kind, its path, and the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,6 +2,12 @@
 
 use core::fmt;
 
+use election_core::barrier::BarrierFailure;
+use election_core::commit::CommitFailure;
+use election_core::counter::CounterFailure;
+use election_core::group::MemberFailure;
+use election_core::lock::LockFailure;
+use election_core::queue::TakerFailure;
 use zk_jute::{ErrorCode, Escaped, OpCode};
 
 use super::operation::advice_on_code;
@@ -53,13 +59,39 @@ impl fmt::Debug for Place {
     }
 }
 
-/// Writes a server's refusal of a request of a recipe: the code with its name, and advice if there is
-/// any. Recipes know only the number.
-pub(crate) struct RefusedRequest(pub(crate) i32);
+/// Writes a failure of a recipe. If it is a server's refusal of a request, that is the code with its name, and advice if
+/// there is any: recipes know only the number.
+pub(crate) struct Refusable<F>(pub(crate) F);
 
-impl fmt::Display for RefusedRequest {
+/// A failure that may be a server's refusal.
+pub(crate) trait MayBeRefused: fmt::Display {
+    /// Returns the error code of the refusal.
+    fn code(&self) -> Option<i32>;
+}
+
+macro_rules! may_be_refused {
+    ($($failure:ty),*) => {$(
+        impl MayBeRefused for $failure {
+            fn code(&self) -> Option<i32> {
+                if let Self::Rejected(code) = self { Some(*code) } else { None }
+            }
+        }
+    )*};
+}
+may_be_refused!(
+    BarrierFailure,
+    CommitFailure,
+    CounterFailure,
+    LockFailure,
+    MemberFailure,
+    TakerFailure
+);
+
+impl<F: MayBeRefused> fmt::Display for Refusable<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let code = ErrorCode::new(self.0);
+        let Some(code) = self.0.code().map(ErrorCode::new) else {
+            return self.0.fmt(f);
+        };
         write!(f, "the server refused a request: {code}")?;
         // Of no operation in particular: recipes create the ancestors that they need.
         match advice_on_code(OpCode::CHECK, code) {
@@ -75,7 +107,7 @@ mod tests {
 
     #[test]
     fn a_refusal_names_the_code_and_what_to_do() {
-        let refused = RefusedRequest(ErrorCode::NO_AUTH.get()).to_string();
+        let refused = Refusable(LockFailure::Rejected(ErrorCode::NO_AUTH.get())).to_string();
         assert!(refused.contains("NoAuth"), "{refused}");
         assert!(refused.contains("present an identity"), "{refused}");
     }

@@ -1,13 +1,12 @@
 //! Errors of joining and leaving a group, and of writing its data.
 
-use core::fmt;
-
 use election_core::group::{MemberFailure, NameOwner};
 use zk_session::SessionEnd;
 
 use crate::acl::AclError;
-use crate::error::{Place, RefusedRequest, SharedError};
+use crate::error::{Place, Refusable, SharedError};
 use crate::path::PathError;
+use crate::spot::misplaced;
 
 /// Why a member has not joined, or is not a member any more.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -53,7 +52,7 @@ pub enum MembershipError {
         at: Place,
     },
     /// It failed in a way that trying again does not repair.
-    #[error("{at}: {}", Named(*failure))]
+    #[error("{at}: {}", Refusable(*failure))]
     Failed {
         /// The recipe, its path and the step.
         at: Place,
@@ -76,15 +75,4 @@ pub enum MembershipError {
     },
 }
 
-/// Shows the name of the server's error code; the machine knows only the number.
-struct Named(MemberFailure);
-
-impl fmt::Display for Named {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self(failure) = self;
-        match *failure {
-            MemberFailure::Rejected(code) => RefusedRequest(code).fmt(f),
-            _ => failure.fmt(f),
-        }
-    }
-}
+misplaced!(MembershipError);

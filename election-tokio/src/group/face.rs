@@ -1,12 +1,13 @@
 //! The state of a membership, as its holder sees it.
 
 use bytes::Bytes;
+use election_core::Token;
 use election_core::election::{Cause, Departure};
 use election_core::group::{
     Member, MemberEnd, MemberFailure, MemberNotice, MemberState, NameOwner,
 };
-use election_core::{Phase, Recipe as _, Token};
-use election_session::{RecipeEnd, Step, View};
+use election_session::{Step, View};
+use zk_session::SessionEnd;
 
 use super::error::MembershipError;
 use crate::broadcast::{Receiver, Sender};
@@ -148,11 +149,8 @@ impl Face for MemberFace {
         self.shown.modify(show, &mut unlocked.wakers);
     }
 
-    fn over(&mut self, member: &Machine, end: RecipeEnd, unlocked: &mut Unlocked) {
-        if let (RecipeEnd::HostEnded(end), Phase::Standing | Phase::Leaving) = (end, member.phase())
-        {
-            let at = self.at.clone();
-            self.end(MembershipError::ClientClosed { at, end }, unlocked);
-        }
+    fn client_ended(&mut self, _: &Machine, end: SessionEnd, unlocked: &mut Unlocked) {
+        let at = self.at.clone();
+        self.end(MembershipError::ClientClosed { at, end }, unlocked);
     }
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use bytes::Bytes;
 use election_core::election::Departure;
 use election_core::group::{Member, MemberOptions};
-use election_session::{RecipeKey, Site};
+use election_session::Site;
 use zk_jute::Escaped;
 use zk_session::SessionEnd;
 
@@ -15,17 +15,19 @@ use super::error::MembershipError;
 use super::face::{Data, Machine, MemberFace, MembershipState, ShownMembership};
 use crate::client::Client;
 use crate::error::Place;
-use crate::hub::Seat;
 use crate::path::child_path;
+use crate::standing::{RecipeHandle, StandingRecipe};
 use crate::updates::Updates;
+
+/// The step of joining, which errors name.
+pub(super) const JOIN: &str = "join";
 
 /// A member of a group. When its session has expired, it joins again in a new one.
 ///
 /// Dropping it leaves in the background.
 #[must_use = "a membership that is dropped leaves"]
 pub struct Membership {
-    client: Client,
-    key: RecipeKey,
+    recipe: StandingRecipe,
     /// The path of the group.
     group: Box<str>,
     znode: String,
@@ -50,13 +52,11 @@ impl Membership {
         (data, options): (Bytes, MemberOptions),
     ) -> Self {
         let group: Box<str> = site.path().into();
-        let (face, shown) = MemberFace::new(place(&group, &znode, "join"));
+        let (face, shown) = MemberFace::new(place(&group, &znode, JOIN));
         let machine: Machine =
             Member::new(znode.clone(), Data { bytes: data, generation: 0 }, options);
-        let seat = <dyn Seat>::new(machine, face);
-        let key = client.shared().with(|hub, now| hub.stand(now, seat, site));
-        let (client, shown) = (client.clone(), Updates::new(shown));
-        Self { client, key, group, znode, shown, generation: AtomicU64::new(0) }
+        let recipe = RecipeHandle::stand(client, site, machine, face).into();
+        Self { recipe, group, znode, shown: Updates::new(shown), generation: AtomicU64::new(0) }
     }
 
     /// Waits until it has joined for the first time. Cancel safe.
@@ -72,9 +72,9 @@ impl Membership {
         };
         match shown.wait_for(is_settled).await.map(|shown| shown.state) {
             Ok(MembershipState::Ended(error)) => Err(error),
-            Ok(MembershipState::Left) => Err(MembershipError::Left { at: self.place("join") }),
+            Ok(MembershipState::Left) => Err(MembershipError::Left { at: self.place(JOIN) }),
             Ok(_) => Ok(()),
-            Err(_) => Err(self.abandoned("join")),
+            Err(_) => Err(self.abandoned(JOIN)),
         }
     }
 
@@ -110,12 +110,12 @@ impl Membership {
     pub async fn set_data(&self, data: impl Into<Bytes>) -> Result<(), MembershipError> {
         let bytes = data.into();
         let generation = self.generation.fetch_add(1, Ordering::Relaxed) + 1;
-        let replaced = self.client.shared().with(|hub, now| {
-            let machine = hub.recipe_mut::<Machine>(self.key)?;
+        let replaced = self.recipe.with(|hub, now, key| {
+            let machine = hub.recipe_mut::<Machine>(key)?;
             let is_newer = machine.data().generation < generation;
             let replaced = is_newer.then(|| machine.set_data(Data { bytes, generation }));
             // The machine then looks for data to write.
-            hub.host.set_deadline(self.key, Some(now));
+            hub.host.set_deadline(key, Some(now));
             replaced
         });
         drop(replaced);
@@ -147,7 +147,7 @@ impl Membership {
     /// [`MembershipError`]: it was not a member any more, or the client ended before the server
     /// confirmed that the znode is gone.
     pub async fn leave(self) -> Result<Departure, MembershipError> {
-        self.withdraw();
+        self.recipe.withdraw();
         let mut shown = self.shown.clone();
         let is_over = |shown: &ShownMembership| {
             matches!(shown.state, MembershipState::Left | MembershipState::Ended(_))
@@ -166,18 +166,8 @@ impl Membership {
     fn abandoned(&self, step: &'static str) -> MembershipError {
         MembershipError::ClientClosed { at: self.place(step), end: SessionEnd::Abandoned }
     }
-
-    fn withdraw(&self) {
-        self.client.shared().with(|hub, now| hub.host.withdraw(now, self.key));
-    }
 }
 
 fn place(group: &str, znode: &str, step: &'static str) -> Place {
     Place::new("group", &child_path(group, znode), step)
-}
-
-impl Drop for Membership {
-    fn drop(&mut self) {
-        self.withdraw();
-    }
 }

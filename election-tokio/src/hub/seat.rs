@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 
 use election_core::{Command, Event, Hold, Output, Phase, Recipe, Ticket, Znode};
 use election_session::{RecipeEnd, Step, View};
+use zk_session::SessionEnd;
 
 use super::Unlocked;
 
@@ -31,8 +32,11 @@ pub(crate) trait Face: Send + fmt::Debug {
         unlocked: &mut Unlocked,
     );
 
-    /// Shows the end.
-    fn over(&mut self, recipe: &Self::Recipe, end: RecipeEnd, unlocked: &mut Unlocked);
+    /// Shows that the client has ended before the recipe has reported its own end.
+    fn client_ended(&mut self, _: &Self::Recipe, _: SessionEnd, _: &mut Unlocked) {}
+
+    /// Notes that nothing more comes of the recipe, whether it has reported its end or not.
+    fn over(&mut self, _: &Self::Recipe, _: RecipeEnd, _: &mut Unlocked) {}
 }
 
 /// A recipe of a client, whatever its type, with its face.
@@ -136,7 +140,12 @@ impl<F: Face + 'static> Seat for Faced<F> {
     }
 
     fn over(&mut self, end: RecipeEnd, unlocked: &mut Unlocked) {
-        self.face.over(&self.recipe, end, unlocked);
+        let Self { recipe, face, .. } = self;
+        face.over(recipe, end, unlocked);
+        if let (RecipeEnd::HostEnded(end), Phase::Standing | Phase::Leaving) = (end, recipe.phase())
+        {
+            face.client_ended(recipe, end, unlocked);
+        }
     }
 
     fn recipe_mut(&mut self) -> &mut dyn Any {

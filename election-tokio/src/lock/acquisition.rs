@@ -8,17 +8,18 @@ use election_core::NomineeId;
 use election_core::election::Departure;
 use election_core::format::Recovery;
 use election_core::lock::{LockEnd, LockFailure};
-use election_session::{RecipeKey, Site};
+use election_session::Site;
 use futures_core::Stream as _;
 use zk_session::SessionEnd;
 
 use super::contending::{Contending, Refusal};
-use super::error::{LockError, LockLost, NotDowngraded, ReleaseError};
+use super::error::{LockError, NotDowngraded, ReleaseError};
 use super::face::{LockFace, ShownContender};
 use crate::client::Client;
 use crate::error::Place;
+use crate::error::lost::LockLost;
 use crate::held::Tenure;
-use crate::hub::Seat;
+use crate::standing::{RecipeHandle, StandingRecipe};
 use crate::updates::Updates;
 
 /// The step of an acquisition, in errors.
@@ -29,22 +30,8 @@ pub(crate) const RELEASE: &str = "release";
 /// A contender. Dropping it gives up the place in the queue, or the holding, in the background.
 #[derive(Debug)]
 pub(crate) struct Acquisition {
-    pub(crate) client: Client,
-    key: RecipeKey,
+    pub(crate) recipe: StandingRecipe,
     shown: Updates<ShownContender>,
-}
-
-/// Releases a lock while its user has the guard, which is lost by that.
-#[derive(Debug)]
-pub(crate) struct Releaser {
-    client: Client,
-    key: RecipeKey,
-}
-
-impl Releaser {
-    pub(crate) fn release(&self) {
-        self.client.shared().with(|hub, now| hub.host.withdraw(now, self.key));
-    }
 }
 
 /// The outcome of an acquisition.
@@ -87,7 +74,7 @@ where
     fn begin(&self) -> Result<Acquisition, LockError> {
         let Self { client, site, contender, .. } = self;
         let failed = |error| LockError::Randomness { at: self.place(), error };
-        let id = NomineeId::from_bytes(client.shared().ids.draw().map_err(failed)?);
+        let id = client.shared().ids.nominee().map_err(failed)?;
         Acquisition::begin(client, Arc::clone(site), contender(id)?)
             .ok_or_else(|| LockError::AlreadyContending { path: site.path().to_owned() })
     }
@@ -134,17 +121,14 @@ where
 impl Acquisition {
     /// Begins; `None` if the format has no ids, and the client has a contender at the node.
     fn begin<C: Contending>(client: &Client, site: Arc<Site>, contender: C) -> Option<Self> {
-        let shared = client.shared();
-        let recovery = contender.recovery();
-        let (face, shown) = LockFace::new(shared.clock.clone(), Arc::clone(&site));
-        let seat = <dyn Seat>::new(contender, face);
-        let key = match recovery {
-            Recovery::Id => shared.with(|hub, now| hub.stand(now, seat, site)),
+        let (face, shown) = LockFace::new(client.shared().clock.clone(), Arc::clone(&site));
+        let recipe = match contender.recovery() {
+            Recovery::Id => RecipeHandle::stand(client, site, contender, face),
             Recovery::SessionInName | Recovery::Owner => {
-                shared.with(|hub, now| hub.stand_alone(now, seat, site))?
+                RecipeHandle::stand_alone(client, site, contender, face)?
             }
         };
-        Some(Self { client: client.clone(), key, shown: Updates::new(shown) })
+        Some(Self { recipe: recipe.into(), shown: Updates::new(shown) })
     }
 
     /// Waits until it holds or is over.
@@ -171,14 +155,6 @@ impl Acquisition {
         }
     }
 
-    pub(crate) fn withdraw(&self) {
-        self.client.shared().with(|hub, now| hub.host.withdraw(now, self.key));
-    }
-
-    pub(super) fn releaser(&self) -> Releaser {
-        Releaser { client: self.client.clone(), key: self.key }
-    }
-
     /// Lets a writer continue as a reader, and waits for that: the reader has another tenure.
     /// Cancel safe: the writer may still become one.
     pub(super) async fn downgraded(
@@ -187,11 +163,11 @@ impl Acquisition {
     ) -> Result<Arc<Tenure<LockLost>>, NotDowngraded> {
         // Earlier reports do not count from here on.
         self.shown.latest_and_update();
-        let asked = self.client.shared().with(|hub, now| {
-            let asked = hub.recipe_mut(self.key).map(election_core::lock::Lock::downgrade);
+        let asked = self.recipe.with(|hub, now, key| {
+            let asked = hub.recipe_mut(key).map(election_core::lock::Lock::downgrade);
             if let Some(Ok(())) = asked {
                 // The machine does it at its next event.
-                hub.host.set_deadline(self.key, Some(now));
+                hub.host.set_deadline(key, Some(now));
             }
             asked
         });
@@ -255,11 +231,5 @@ impl Acquisition {
             };
             shown = next;
         }
-    }
-}
-
-impl Drop for Acquisition {
-    fn drop(&mut self) {
-        self.withdraw();
     }
 }

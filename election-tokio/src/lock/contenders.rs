@@ -112,7 +112,7 @@ impl Lock {
             Child::Contender { access, sequence } => Some((sequence, access)),
             _ => None,
         };
-        let mut children = OrderedChildren::list(&self.client, &self.settings.path, placed).await?;
+        let mut children = OrderedChildren::list(self.client(), self.path(), placed).await?;
         let mut contenders: Vec<Contender> =
             children.read_all().await?.into_iter().map(Contender::of).collect();
         for at in 0..contenders.len() {
@@ -147,13 +147,13 @@ impl Lock {
     pub async fn break_lock(&self, contender: &Contender) -> Result<Removal, Error> {
         let path = self.path_of(contender);
         loop {
-            let stat = match self.client.get_data(&path).await {
+            let stat = match self.client().get_data(&path).await {
                 Ok((_, stat)) if Token::new(stat.czxid.get()) == contender.token => stat,
                 Ok(_) => return Ok(Removal::Gone),
                 Err(error) if error.is_no_node() => return Ok(Removal::Gone),
                 Err(error) => return Err(error),
             };
-            match self.client.delete(&path, stat.version).await {
+            match self.client().delete(&path, stat.version).await {
                 Ok(()) => return Ok(Removal::Removed),
                 Err(error) if error.is_no_node() => return Ok(Removal::Gone),
                 // Its data was written meanwhile.
@@ -165,10 +165,10 @@ impl Lock {
 
     /// Returns the place of an error.
     pub(super) fn place(&self, step: &'static str) -> Place {
-        Place::new("lock", &self.settings.path, step)
+        self.settings.spot.place(step)
     }
 
     pub(super) fn path_of(&self, contender: &Contender) -> String {
-        child_path(&self.settings.path, &contender.name)
+        child_path(self.path(), &contender.name)
     }
 }

@@ -1,15 +1,14 @@
 //! Errors of acquiring, holding and downgrading locks.
 
-use core::fmt;
-
-use election_core::election::Cause;
 use election_core::format::Format;
 use election_core::lock::{DowngradeRefused, LockFailure, LockFormatError};
 use zk_session::SessionEnd;
 
 use crate::acl::AclError;
-use crate::error::{Place, RefusedRequest, SharedError};
+use crate::error::lost::LockLost;
+use crate::error::{Place, Refusable, SharedError};
 use crate::path::PathError;
+use crate::spot::misplaced;
 
 /// Why a lock was not acquired.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -70,7 +69,7 @@ pub enum LockError {
         format: Format,
     },
     /// It failed in a way that trying again does not repair.
-    #[error("{at}: {}", Named(*failure))]
+    #[error("{at}: {}", Refusable(*failure))]
     Failed {
         /// The recipe, its path and the step.
         at: Place,
@@ -87,41 +86,7 @@ pub enum LockError {
     },
 }
 
-/// Why a lock is not held any more.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
-#[non_exhaustive]
-pub enum LockLost {
-    /// It was released.
-    #[error("released")]
-    Released,
-    /// The session expired.
-    #[error("the session expired")]
-    SessionExpired,
-    /// The lease deadline passed without proof that the session lives. From then on another client
-    /// may hold the lock.
-    #[error("the lease deadline passed")]
-    LeaseLapsed,
-    /// Another client deleted the holder's znode: the lock was broken.
-    #[error("another client deleted the holder's znode")]
-    Broken,
-    /// It failed in a way that trying again does not repair.
-    #[error("{}", Named(*.0))]
-    Failed(LockFailure),
-    /// The client ended.
-    #[error("{0}")]
-    ClientClosed(SessionEnd),
-}
-
-impl LockLost {
-    pub(super) const fn of_cause(cause: Cause) -> Self {
-        match cause {
-            Cause::SessionExpired => Self::SessionExpired,
-            Cause::LeaseLapsed => Self::LeaseLapsed,
-            Cause::Evicted => Self::Broken,
-            Cause::SteppedDown => Self::Released,
-        }
-    }
-}
+misplaced!(LockError);
 
 /// The lock, permit or slot of a guard was lost, which ended what rested on it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -163,7 +128,7 @@ pub enum NotDowngraded {
     #[error(transparent)]
     Refused(#[from] DowngradeRefused),
     /// A server refused it: the lock is held by the writer, as before.
-    #[error("{}", Named(*.0))]
+    #[error("{}", Refusable(*.0))]
     Failed(LockFailure),
     /// The lock was lost, before or meanwhile.
     #[error("the lock was lost: {0}")]
@@ -175,19 +140,6 @@ impl NotDowngraded {
         match (refused, lost) {
             (DowngradeRefused::NotHeld, Some(lost)) => Self::Lost(lost),
             (refused, _) => Self::Refused(refused),
-        }
-    }
-}
-
-/// Shows the name of the server's error code; the machine knows only the number.
-pub(super) struct Named(pub(super) LockFailure);
-
-impl fmt::Display for Named {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self(failure) = self;
-        match *failure {
-            LockFailure::Rejected(code) => RefusedRequest(code).fmt(f),
-            _ => failure.fmt(f),
         }
     }
 }

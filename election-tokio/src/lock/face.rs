@@ -3,16 +3,15 @@
 use core::marker::PhantomData;
 use std::sync::Arc;
 
-use election_core::Phase;
 use election_core::lock::{LockEnd, LockFailure, LockNotice};
 use election_session::{GrantChange, GrantEnd, RecipeEnd, Site, Step, View};
 use tokio::time::Instant;
 use zk_session::SessionEnd;
 
 use super::contending::{Contending, Refusal};
-use super::error::LockLost;
 use crate::broadcast::{Receiver, Sender};
 use crate::clock::Clock;
+use crate::error::lost::LockLost;
 use crate::held::Tenure;
 use crate::hub::{Face, Unlocked};
 use crate::telemetry::{Entry, LockEntry, OnLock, RepeatLimit};
@@ -164,13 +163,7 @@ impl<C: Contending> Face for LockFace<C> {
         }
     }
 
-    fn over(&mut self, contender: &C, end: RecipeEnd, unlocked: &mut Unlocked) {
-        let RecipeEnd::HostEnded(end) = end else {
-            return;
-        };
-        if let Phase::CleaningUp | Phase::Over = contender.phase() {
-            return;
-        }
+    fn client_ended(&mut self, contender: &C, end: SessionEnd, unlocked: &mut Unlocked) {
         self.end_tenure(contender, LockLost::ClientClosed(end), unlocked);
         self.end(ShownContender::ClientEnded(end), unlocked);
     }

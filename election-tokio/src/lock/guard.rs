@@ -11,12 +11,14 @@ use election_core::name::CandidateName;
 use election_session::Site;
 use tokio::time::Instant;
 
-use super::acquisition::{Acquisition, Releaser};
-use super::error::{GuardLost, LockLost, ReleaseError};
+use super::acquisition::Acquisition;
+use super::error::{GuardLost, ReleaseError};
 use super::{HOLD, RELEASE};
 use crate::client::TransactionError;
 use crate::error::Place;
+use crate::error::lost::LockLost;
 use crate::held::{Guard, GuardedTransaction, Held, Tenure};
+use crate::standing::RecipeHandle;
 
 /// A lock, held for as long as it is valid.
 ///
@@ -51,7 +53,8 @@ impl LockGuard {
         guard: Guard,
         tenure: Arc<Tenure<LockLost>>,
     ) -> Self {
-        let (client, path) = (acquisition.client.clone(), site.client_child(&tenure.znode));
+        let (client, path) =
+            (acquisition.recipe.client().clone(), site.client_child(&tenure.znode));
         Self { held: Held { client, path, guard, tenure }, acquisition }
     }
 
@@ -142,7 +145,7 @@ impl LockGuard {
     pub async fn release(self) -> Result<Departure, ReleaseError> {
         let at = self.place(RELEASE);
         let Self { held: _held, mut acquisition } = self;
-        acquisition.withdraw();
+        acquisition.recipe.withdraw();
         acquisition.released(at).await
     }
 
@@ -155,8 +158,8 @@ impl LockGuard {
         Arc::clone(&self.held.tenure)
     }
 
-    /// Returns what releases the lock without the guard.
-    pub(crate) fn releaser(&self) -> Releaser {
-        self.acquisition.releaser()
+    /// Returns a handle by which the lock is released without the guard, which is lost by that.
+    pub(crate) fn releaser(&self) -> RecipeHandle {
+        self.acquisition.recipe.handle()
     }
 }

@@ -1,28 +1,25 @@
 //! Asking for a lock: its settings, and the wait for it.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use election_core::NomineeId;
 use election_core::election::ElectionNode;
 use election_core::format::Format;
 use election_core::lock::{LockOptions, WhenBusy};
-use election_session::{AclList, Site};
+use election_session::Site;
 use tokio::time::{Instant, timeout_at};
-use zk_session::ZnodePath;
 
 use super::{ACQUIRE, Acquiring, Lock, LockError, LockGuard, Settings};
 use crate::acl::Acls;
 use crate::client::Client;
-use crate::error::Place;
 use crate::held::Guard;
-use crate::site::site;
+use crate::spot::Spot;
 
 impl Lock {
     pub(super) fn new(client: Client, path: &str, options: LockOptions) -> Self {
-        let (path, data) = (path.to_owned(), Bytes::new());
-        let settings = Settings { path, data, acls: Acls::open(), options, site: OnceLock::new() };
-        Self { client, settings: Arc::new(settings) }
+        let spot = Spot::new(client, "lock", path);
+        Self { settings: Arc::new(Settings { spot, options }) }
     }
 
     /// Waits until the lock is held. Lost connections and expired sessions do not end the wait;
@@ -79,21 +76,15 @@ impl Lock {
     }
 
     pub(super) fn site(&self) -> Result<&Arc<Site>, LockError> {
-        let Settings { path, data, acls, options, site: made } = &*self.settings;
-        if let Some(site) = made.get() {
-            return Ok(site);
-        }
-        let parsed: ZnodePath =
-            path.parse().map_err(|error| LockError::InvalidPath { path: path.clone(), error })?;
-        let invalid =
-            |error| LockError::InvalidAcl { at: Place::new("lock", path, ACQUIRE), error };
-        let acl = AclList::new(&acls.checked().map_err(invalid)?);
-        let site = site(&self.client, &parsed, data.clone(), acl, options.node);
-        Ok(made.get_or_init(|| site))
+        Ok(self.settings.spot.site(ACQUIRE)?)
     }
 
     pub(super) fn path(&self) -> &str {
-        &self.settings.path
+        &self.settings.spot.path
+    }
+
+    pub(super) fn client(&self) -> &Client {
+        &self.settings.spot.client
     }
 
     /// Returns whether a znode beside the lock's node is within the chroot.
@@ -110,7 +101,7 @@ impl Lock {
     > {
         let options = LockOptions { when_busy, ..self.settings.options };
         let contender = move |id| Ok(election_core::lock::Lock::new(id, options)?);
-        Ok(Acquiring::new(&self.client, self.site()?, contender))
+        Ok(Acquiring::new(self.client(), self.site()?, contender))
     }
 }
 
@@ -118,27 +109,28 @@ impl Lock {
 impl Lock {
     /// Changes the settings, for contenders from here on.
     fn with(mut self, change: impl FnOnce(&mut Settings)) -> Self {
-        let settings = Arc::make_mut(&mut self.settings);
-        change(settings);
-        settings.site = OnceLock::new();
+        change(Arc::make_mut(&mut self.settings));
         self
     }
 
     /// Sets the data of the contender's znode: by convention its name.
     pub fn data(self, data: impl Into<Bytes>) -> Self {
-        self.with(|settings| settings.data = data.into())
+        self.with(|settings| settings.spot.set_data(data.into()))
     }
 
     /// Sets the access list of the contender's znode, and of the lock's node and its ancestors if
     /// they have to be created (default: every client may do everything).
     pub fn acls(self, acls: Acls) -> Self {
-        self.with(|settings| settings.acls = acls)
+        self.with(|settings| settings.spot.set_acls(acls))
     }
 
     /// Sets what happens if the lock's node does not exist (default: it is created as a persistent
     /// znode).
     pub fn node(self, node: ElectionNode) -> Self {
-        self.with(|settings| settings.options.node = node)
+        self.with(|settings| {
+            settings.spot.set_node(node);
+            settings.options.node = node;
+        })
     }
 
     /// Sets the format of the contenders' names: all contenders for one lock need the same one.

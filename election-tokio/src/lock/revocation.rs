@@ -97,7 +97,7 @@ impl Lock {
         let path = self.path_of(contender);
         let is_it = |stat: &zk_jute::records::Stat| Token::new(stat.czxid.get()) == contender.token;
         loop {
-            let (data, stat) = match self.client.get_data(&path).await {
+            let (data, stat) = match self.client().get_data(&path).await {
                 Err(error) if error.is_no_node() => return Ok(RevokeRequest::Gone),
                 read => read?,
             };
@@ -111,7 +111,7 @@ impl Lock {
                 return Err(RevokeError::Changed { at: self.place(REVOKE) });
             }
             let request = Bytes::from_static(REVOKE_REQUEST);
-            match self.client.set_data(&path, request, contender.version).await {
+            match self.client().set_data(&path, request, contender.version).await {
                 Ok(stat) if is_it(&stat) => return Ok(RevokeRequest::Made),
                 // A znode was created since under the same name.
                 Ok(_) => return Ok(RevokeRequest::Gone),
@@ -187,7 +187,7 @@ impl Lock {
         }
         let path = self.path_of(contender);
         loop {
-            let error = match self.client.get_data_and_watch(&path).await {
+            let error = match self.client().get_data_and_watch(&path).await {
                 Err(error) if error.is_no_node() => return Ok(()),
                 Ok((_, stat, _)) if Token::new(stat.czxid.get()) != contender.token => {
                     return Ok(());
@@ -224,7 +224,7 @@ impl Lock {
         if !error.is_connection_loss() && !error.is_not_connected() {
             return Err(error);
         }
-        let mut updates = self.client.connection_updates();
+        let mut updates = self.client().connection_updates();
         let is_settled = |state: &ConnectionState| {
             matches!(
                 state,

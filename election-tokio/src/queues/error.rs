@@ -1,7 +1,5 @@
 //! Errors of putting and taking items.
 
-use core::fmt;
-
 use election_core::queue::{PriorityError, TakerFailure};
 use zk_session::SessionEnd;
 
@@ -9,8 +7,9 @@ use super::item::QueueItem;
 use crate::Error;
 use crate::acl::AclError;
 use crate::client::TransactionError;
-use crate::error::{Place, RefusedRequest, SharedError};
+use crate::error::{Place, Refusable, SharedError};
 use crate::path::PathError;
+use crate::spot::misplaced;
 
 /// Why an item was not put, or may not have been.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -96,7 +95,7 @@ pub enum TakeError {
     #[error("the item {} may have been taken by this client, or by another one: it is gone from the queue, or may be there if the client ended", .0.name)]
     Unknown(QueueItem),
     /// It failed in a way that trying again does not repair.
-    #[error("{at}: {}", Named(*failure))]
+    #[error("{at}: {}", Refusable(*failure))]
     Failed {
         /// The recipe, its path and the step.
         at: Place,
@@ -112,6 +111,8 @@ pub enum TakeError {
         end: SessionEnd,
     },
 }
+
+misplaced!(TakeError);
 
 /// The item was not done, or not given back, as far as this claim knows.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -137,22 +138,9 @@ pub enum ClaimLost {
     Unknown,
     /// The server refused to delete the item, or its claim. The item is given back, as soon as the
     /// server permits that.
-    #[error("{}", Named(*.0))]
+    #[error("{}", Refusable(*.0))]
     Failed(TakerFailure),
     /// The client ended. The item is given back once its session is over.
     #[error("{0}")]
     ClientClosed(SessionEnd),
-}
-
-/// Shows the name of the server's error code; the machine knows only the number.
-struct Named(TakerFailure);
-
-impl fmt::Display for Named {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self(failure) = self;
-        match *failure {
-            TakerFailure::Rejected(code) => RefusedRequest(code).fmt(f),
-            _ => failure.fmt(f),
-        }
-    }
 }

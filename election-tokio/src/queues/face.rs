@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use election_core::queue::{Taker, TakerNotice};
 use election_core::{Event, Hold, Output, Phase, Recipe, Ticket, Znode};
-use election_session::{RecipeEnd, Step, View};
+use election_session::{Step, View};
+use zk_session::SessionEnd;
 
 use super::item::{Data, QueueItem};
 use super::kept::{Kept, WINDOW};
@@ -92,13 +93,8 @@ impl Face for TakerFace {
         self.slot.say(said, &self.kept, &mut unlocked.wakers);
     }
 
-    fn over(&mut self, claimant: &Claimant, end: RecipeEnd, unlocked: &mut Unlocked) {
-        let (RecipeEnd::HostEnded(end), taker) = (end, &claimant.taker) else {
-            return;
-        };
-        if let Phase::CleaningUp | Phase::Over = taker.phase() {
-            return;
-        }
+    fn client_ended(&mut self, claimant: &Claimant, end: SessionEnd, unlocked: &mut Unlocked) {
+        let taker = &claimant.taker;
         let in_doubt = taker.in_doubt().cloned().zip(taker.target());
         let in_doubt = in_doubt.map(|(Data(data), name)| QueueItem { name, data });
         let said = Said::ClientEnded { end, in_doubt };

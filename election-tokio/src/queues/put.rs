@@ -8,6 +8,7 @@ use super::error::PutError;
 use super::queue::Queue;
 use crate::Error;
 use crate::client::{Client, CreateMode, OperationOutcome, TransactionError};
+use crate::spot::Spot;
 use crate::telemetry::recipe_metrics;
 
 /// The step that errors name.
@@ -86,7 +87,8 @@ impl Queue {
         mode: CreateMode,
     ) -> Result<ItemName, PutError> {
         let path = self.path_to_put(priority)?;
-        let created = self.client.create_with_parents(&path, data, mode, &self.acls).await;
+        let (client, acls) = (&self.spot.client, self.spot.acls());
+        let created = client.create_with_parents(&path, data, mode, acls).await;
         let created = created.map_err(|error| self.request_failed(error))?;
         match self.name_of(&created.path) {
             Some(name) => Ok(name),
@@ -115,9 +117,10 @@ impl Queue {
         let mut round = 0;
         let outcomes = loop {
             let mode = CreateMode::PersistentSequential;
-            let transaction = items.iter().fold(self.client.transaction(), |transaction, data| {
-                transaction.create_with_acl(&path, data.clone(), mode, &self.acls)
-            });
+            let transaction =
+                items.iter().fold(self.spot.client.transaction(), |transaction, data| {
+                    transaction.create_with_acl(&path, data.clone(), mode, self.spot.acls())
+                });
             match transaction.commit().await {
                 Err(error) if error.is_no_node() && round < ROUNDS => {
                     round += 1;
@@ -139,8 +142,9 @@ impl Queue {
     }
 
     async fn create_node(&self) -> Result<(), PutError> {
-        let (mode, acls) = (CreateMode::Persistent, &self.acls);
-        match self.client.create_with_parents(&self.path, Bytes::new(), mode, acls).await {
+        let Spot { client, path, .. } = &self.spot;
+        let (mode, acls) = (CreateMode::Persistent, self.spot.acls());
+        match client.create_with_parents(path, Bytes::new(), mode, acls).await {
             Err(error) if error.code() != Some(ErrorCode::NODE_EXISTS) => {
                 Err(self.request_failed(error))
             }
@@ -159,8 +163,8 @@ impl Queue {
     fn path_to_put(&self, priority: u16) -> Result<String, PutError> {
         let invalid = |error| PutError::Priority { at: self.place(PUT), error };
         let prefix = self.format.prefix(priority).map_err(invalid)?;
-        let slash = if self.path.ends_with('/') { "" } else { "/" };
-        Ok(format!("{}{slash}{}", self.path, prefix))
+        let slash = if self.spot.path.ends_with('/') { "" } else { "/" };
+        Ok(format!("{}{slash}{}", self.spot.path, prefix))
     }
 
     fn name_of(&self, path: &str) -> Option<ItemName> {
@@ -174,7 +178,7 @@ impl Queue {
             let start = client.transaction();
             paths.iter().fold(start, |all, path| all.delete(path, Version::new(0)))
         };
-        match transaction(&self.client).commit().await {
+        match transaction(&self.spot.client).commit().await {
             Ok(_) => PutError::SequenceExhausted { at: self.place(PUT) },
             Err(error) => self.transaction_failed(error),
         }

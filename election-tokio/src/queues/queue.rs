@@ -6,14 +6,10 @@ use core::task::Poll;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use election_core::NomineeId;
-use election_core::election::{ElectionNode, NodeKind};
 use election_core::queue::{
     Purpose, QueueFormat, SiblingQueue, TakerEnd, TakerFailure, TakerOptions, WhenEmpty,
 };
-use election_session::AclList;
 use tokio::time::{Instant, timeout_at};
-use zk_session::ZnodePath;
 
 use super::claimed::Claimed;
 use super::error::{ClaimError, TakeError};
@@ -25,7 +21,7 @@ use crate::Error;
 use crate::acl::Acls;
 use crate::client::Client;
 use crate::error::Place;
-use crate::site::site;
+use crate::spot::Spot;
 use crate::telemetry::recipe_metrics::TakeMeter;
 use crate::telemetry::{Asked, OperationSpan};
 
@@ -37,12 +33,9 @@ use crate::telemetry::{Asked, OperationSpan};
 #[derive(Clone)]
 #[must_use = "a queue does nothing until it is asked for something"]
 pub struct Queue {
-    pub(super) client: Client,
-    pub(super) path: String,
+    /// Its data is that of the znodes that claim an item.
+    pub(super) spot: Spot,
     pub(super) format: QueueFormat,
-    pub(super) acls: Acls,
-    /// The data of the znodes that claim an item.
-    data: Bytes,
     kept: Arc<Kept>,
 }
 
@@ -56,8 +49,7 @@ impl Client {
 
 impl Queue {
     pub(super) fn new(client: Client, path: &str, format: QueueFormat) -> Self {
-        let (path, acls, data) = (path.to_owned(), Acls::open(), Bytes::new());
-        Self { client, path, format, acls, data, kept: Arc::default() }
+        Self { spot: Spot::new(client, "queue", path), format, kept: Arc::default() }
     }
 
     /// Takes the first item, and waits for one while there is none. Lost connections and expired
@@ -203,7 +195,7 @@ impl Queue {
     ///
     /// Those of [`Client::get_children`]. Without a queue node the queue is empty.
     pub async fn len(&self) -> Result<usize, Error> {
-        match self.client.get_children(&self.path).await {
+        match self.spot.client.get_children(&self.spot.path).await {
             Ok(names) => Ok(names.iter().filter(|name| self.format.item(name).is_some()).count()),
             Err(error) if error.is_no_node() => Ok(0),
             Err(error) => Err(error),
@@ -220,11 +212,11 @@ impl Queue {
     }
 
     pub(super) fn span(&self, operation: &'static str) -> OperationSpan {
-        OperationSpan::open(Asked::Queue, operation, &self.path, &self.client.shared().span)
+        self.spot.span(Asked::Queue, operation)
     }
 
     pub(super) fn place(&self, step: &'static str) -> Place {
-        Place::new("queue", &self.path, step)
+        self.spot.place(step)
     }
 
     async fn take_once(&self, when_empty: WhenEmpty) -> Result<Option<QueueItem>, TakeError> {
@@ -250,27 +242,22 @@ impl Queue {
     }
 
     fn begin(&self, purpose: Purpose, when_empty: WhenEmpty) -> Result<Taking, TakeError> {
-        let path = self.path.parse();
-        let path: ZnodePath =
-            path.map_err(|error| TakeError::InvalidPath { path: self.path.clone(), error })?;
         let step = match purpose {
             Purpose::Take => "take",
             Purpose::Claim => "claim",
             Purpose::Peek => "peek",
         };
+        let Spot { client, path, .. } = &self.spot;
+        let site = Arc::clone(self.spot.site(step)?);
         // Its claims are beside the items, do not prevent deletions, and are not in the list.
-        if self.format == QueueFormat::kazoo() && self.path.ends_with("/entries") {
+        if self.format == QueueFormat::kazoo() && path.ends_with("/entries") {
             let failure = TakerFailure::Sibling(SiblingQueue::KazooLocking);
             return Err(TakeError::Failed { at: self.place(step), failure });
         }
-        let invalid = |error| TakeError::InvalidAcl { at: self.place(step), error };
-        let acl = AclList::new(&self.acls.checked().map_err(invalid)?);
-        let node = ElectionNode::Create(NodeKind::Persistent);
-        let site = site(&self.client, &path, self.data.clone(), acl, node);
         let failed = |error| TakeError::Randomness { at: self.place(step), error };
-        let id = NomineeId::from_bytes(self.client.shared().ids.draw().map_err(failed)?);
+        let id = client.shared().ids.nominee().map_err(failed)?;
         let options = TakerOptions { format: self.format, purpose, when_empty };
-        Ok(Taking::begin(&self.client, site, (id, options), &self.kept))
+        Ok(Taking::begin(client, site, (id, options), &self.kept))
     }
 }
 
@@ -291,13 +278,13 @@ impl Queue {
     /// Sets the access list of the items, of claims, and of the queue's node and its ancestors if
     /// they have to be created (default: every client may do everything).
     pub fn acls(mut self, acls: Acls) -> Self {
-        self.acls = acls;
+        self.spot.set_acls(acls);
         self
     }
 
     /// Sets the data of the znodes that claim an item: by convention the name of the taker.
     pub fn data(mut self, data: impl Into<Bytes>) -> Self {
-        self.data = data.into();
+        self.spot.set_data(data.into());
         self
     }
 }
@@ -326,7 +313,7 @@ fn told<T>(
 
 impl fmt::Debug for Queue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { path, format, .. } = self;
+        let Self { spot: Spot { path, .. }, format, .. } = self;
         f.debug_struct("Queue").field("path", path).field("format", format).finish_non_exhaustive()
     }
 }

@@ -5,21 +5,20 @@ use std::sync::Arc;
 
 use election_core::NomineeId;
 use election_core::queue::{Taker, TakerOptions};
-use election_session::{RecipeKey, Site};
+use election_session::Site;
 
 use super::face::{Claimant, TakerFace, Verdict};
 use super::kept::Kept;
 use super::slot::{Said, Slot};
 use crate::client::Client;
 use crate::error::Place;
-use crate::hub::Seat;
+use crate::standing::{RecipeHandle, StandingRecipe};
 
 /// A machine that takes. Dropping it makes it give up, in the background.
 #[derive(Debug)]
 pub(super) struct Taking {
-    client: Client,
+    recipe: StandingRecipe,
     site: Arc<Site>,
-    key: RecipeKey,
     number: u64,
     slot: Arc<Slot>,
     kept: Arc<Kept>,
@@ -38,9 +37,8 @@ impl Taking {
         let (slot, verdict) = (Arc::<Slot>::default(), Arc::<Verdict>::default());
         let face = TakerFace { slot: Arc::clone(&slot), kept: Arc::clone(kept) };
         let claimant = Claimant { taker, verdict: Arc::clone(&verdict) };
-        let seat = <dyn Seat>::new(claimant, face);
-        let key = client.shared().with(|hub, now| hub.stand(now, seat, Arc::clone(&site)));
-        Self { client: client.clone(), site, key, number, slot, kept: Arc::clone(kept), verdict }
+        let recipe = RecipeHandle::stand(client, Arc::clone(&site), claimant, face).into();
+        Self { recipe, site, number, slot, kept: Arc::clone(kept), verdict }
     }
 
     /// Returns the place of an error.
@@ -64,7 +62,7 @@ impl Taking {
     }
 
     pub(super) fn withdraw(&self) {
-        self.client.shared().with(|hub, now| hub.host.withdraw(now, self.key));
+        self.recipe.withdraw();
     }
 }
 

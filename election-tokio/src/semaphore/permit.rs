@@ -50,7 +50,7 @@ impl Permit {
         tenure: Arc<Tenure<LockLost>>,
     ) -> Self {
         let path = site.client_child(format_args!("{}/{}", Semaphore::LEASES, tenure.znode));
-        let client = acquisition.client.clone();
+        let client = acquisition.recipe.client().clone();
         let guard = Guard::Name;
         Self { held: Held { client, path, guard, tenure }, acquisition }
     }
@@ -143,7 +143,7 @@ impl Permit {
     /// the session timeout. [`ReleaseError::AlreadyLost`] if the permit had been lost before.
     pub async fn release(self) -> Result<Departure, ReleaseError> {
         let Self { held, mut acquisition } = self;
-        acquisition.withdraw();
+        acquisition.recipe.withdraw();
         acquisition.released(place(&held, RELEASE)).await
     }
 }

@@ -20,7 +20,8 @@ use super::{SlotEvent, SlotGuard, Slots, SlotsError};
 use crate::Error;
 use crate::config::{ConfigWatch, Configured};
 use crate::election::Nomination;
-use crate::lock::{LockError, LockGuard, Releaser};
+use crate::lock::{LockError, LockGuard};
+use crate::standing::RecipeHandle;
 
 type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
@@ -43,7 +44,7 @@ pub(super) struct Driver {
 
 /// A guard that the user has.
 struct Handed {
-    releaser: Releaser,
+    releaser: RecipeHandle,
     told: watch::Sender<SlotOrder>,
 }
 
@@ -213,7 +214,7 @@ impl Driver {
                     warn!(target: SLOTS, %slot, "the work has not ended in time: the slot is released");
                     if let Some(handed) = self.held.get(&slot) {
                         handed.told.send_modify(|told| *told = told.overdue());
-                        handed.releaser.release();
+                        handed.releaser.withdraw();
                     }
                 }
             }

@@ -12,7 +12,7 @@ use tracing::{debug, info, warn};
 use zk_session::lease::LeaseOutlook;
 
 use super::{LOCK, LOCK_BLOCKED, metrics};
-use crate::lock::LockLost;
+use crate::error::lost::LockLost;
 
 /// An event of a contender for a lock.
 #[derive(Debug)]

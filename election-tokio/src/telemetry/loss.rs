@@ -1,6 +1,6 @@
 //! The reasons of losses, as labels of metrics.
 
-use crate::lock::LockLost;
+use crate::error::lost::LockLost;
 
 pub(super) const fn loss_name(reason: LockLost) -> &'static str {
     match reason {

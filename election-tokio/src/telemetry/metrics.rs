@@ -10,7 +10,7 @@ use zk_jute::{Frames, OpCode};
 
 use super::loss::loss_name;
 use super::{Outcome, election_metrics, recipe_metrics, work_metrics};
-use crate::lock::LockLost;
+use crate::error::lost::LockLost;
 
 const REQUESTS: &str = "zk_client_requests_total";
 const REQUEST_DURATION: &str = "zk_client_request_duration_seconds";

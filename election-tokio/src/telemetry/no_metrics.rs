@@ -7,7 +7,7 @@ use zk_jute::records::EventType;
 use zk_jute::{Frames, OpCode};
 
 use super::Outcome;
-use crate::lock::LockLost;
+use crate::error::lost::LockLost;
 
 #[derive(Debug)]
 pub(crate) struct RequestMeter;

@@ -2,7 +2,7 @@
 
 use election_session::cache::CacheCounts;
 
-use crate::lock::LockLost;
+use crate::error::lost::LockLost;
 
 #[derive(Debug)]
 pub(crate) struct SlotMeter;

@@ -6,7 +6,7 @@ use metrics::{Unit, counter, gauge, histogram};
 use tokio::time::Instant;
 
 use super::loss::loss_name;
-use crate::lock::LockLost;
+use crate::error::lost::LockLost;
 
 const SLOTS_HELD: &str = "zk_slot_held";
 const SLOTS_GAINED: &str = "zk_slot_gained_total";

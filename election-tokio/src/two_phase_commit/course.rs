@@ -7,13 +7,13 @@ use election_core::commit::{
     BeginEnd, CommitEnd, CommitSiteNotice, CommitTask, Decision, SiteName, TwoPhaseBegin,
     TwoPhaseCommit,
 };
-use election_session::{RecipeEnd, Site};
+use election_session::Site;
 use zk_session::SessionEnd;
 
 use super::error::CommitError;
 use crate::client::Client;
 use crate::error::Place;
-use crate::recipe::{RecipeUpdate, Standing};
+use crate::recipe::Standing;
 
 /// The recipe that errors name.
 pub(super) const RECIPE: &str = "two-phase commit";
@@ -116,21 +116,15 @@ impl Course {
             | CommitEnd::Withdrawn => CommitError::ClientClosed { at, end: SessionEnd::Abandoned },
         }
     }
+
     /// Waits for the next notice of a machine. Cancel safe.
     pub(super) async fn told<N>(
         &self,
         standing: &mut Standing<N>,
         step: &'static str,
     ) -> Result<N, CommitError> {
-        let end = loop {
-            match standing.next().await {
-                Some(RecipeUpdate::Notice(notice)) => return Ok(notice),
-                Some(RecipeUpdate::Over(RecipeEnd::HostEnded(end))) => break end,
-                Some(_) => {}
-                None => break SessionEnd::Abandoned,
-            }
-        };
-        Err(CommitError::ClientClosed { at: self.at(step), end })
+        let ended = |end| CommitError::ClientClosed { at: self.at(step), end };
+        standing.notice().await.map_err(ended)
     }
 }
 

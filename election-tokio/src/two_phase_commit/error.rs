@@ -1,15 +1,14 @@
 //! Errors of two-phase commits.
 
-use core::fmt;
-
 use election_core::NomineeId;
 use election_core::commit::{CommitFailure, CommitState, InvalidSites, SiteNameError};
 use zk_session::SessionEnd;
 
 use crate::Error;
 use crate::acl::AclError;
-use crate::error::{Place, RefusedRequest, SharedError};
+use crate::error::{Place, Refusable, SharedError};
 use crate::path::PathError;
+use crate::spot::misplaced;
 
 /// Why an operation of a two-phase commit failed, or may have failed.
 ///
@@ -121,7 +120,7 @@ pub enum CommitError {
         at: Place,
     },
     /// It failed in a way that trying again does not repair.
-    #[error("{at}: {}", Named(*.failure))]
+    #[error("{at}: {}", Refusable(*.failure))]
     Failed {
         /// The recipe, its path and the step.
         at: Place,
@@ -141,6 +140,8 @@ pub enum CommitError {
     },
 }
 
+misplaced!(CommitError);
+
 impl CommitError {
     /// Returns whether there is no such transaction any more, or never was.
     pub const fn is_not_found(&self) -> bool {
@@ -153,18 +154,5 @@ pub(super) const fn named(state: CommitState) -> &'static str {
         CommitState::Open => "open",
         CommitState::Committed => "committed",
         CommitState::Aborted => "aborted",
-    }
-}
-
-/// Shows the name of the server's error code; the machine knows only the number.
-struct Named(CommitFailure);
-
-impl fmt::Display for Named {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self(failure) = self;
-        match *failure {
-            CommitFailure::Rejected(code) => RefusedRequest(code).fmt(f),
-            _ => failure.fmt(f),
-        }
     }
 }

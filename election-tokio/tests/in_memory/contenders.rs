@@ -20,6 +20,19 @@ fn of(name: &str, access: Access, turn: Turn) -> (String, Access, Turn) {
     (name.to_owned(), access, turn)
 }
 
+/// A contender has stood by the settings before, so what they make is there already.
+#[tokio::test(start_paused = true)]
+async fn settings_that_change_count_for_the_next_contender() {
+    let server = Server::new();
+    let lock = server.client().await.read_lock(LOCK).data("first");
+    let first = lock.lock().await.unwrap();
+    let second = lock.clone().data("second").lock().await.unwrap();
+    let third = lock.lock().await.unwrap();
+    let names: Vec<String> = shown(&lock).await.into_iter().map(|(name, ..)| name).collect();
+    assert_eq!(names, ["first", "second", "first"]);
+    drop((first, second, third));
+}
+
 #[tokio::test(start_paused = true)]
 async fn contenders_are_shown_in_their_order_with_what_they_want() {
     let server = Server::new();

@@ -110,7 +110,7 @@ impl Election {
     /// Waits until the nominee is well. Returns the end of the client, if that comes first: by a closed
     /// client it never stands again.
     async fn well_or_closed(&self, well: &Wellbeing) -> Result<(), EndReason> {
-        let mut connection = self.client.connection_updates();
+        let mut connection = self.spot.client.connection_updates();
         let is_closed = |state: &ConnectionState| matches!(state, ConnectionState::Closed { .. });
         let mut closed = pin!(connection.wait_for(is_closed));
         let mut well = pin!(well.well());

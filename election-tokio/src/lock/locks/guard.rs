@@ -164,7 +164,7 @@ impl LocksGuard {
     }
 
     fn withdraw(&self) {
-        self.guards().for_each(|guard| guard.acquisition.withdraw());
+        self.guards().for_each(|guard| guard.acquisition.recipe.withdraw());
     }
 
     fn guards(&self) -> impl Iterator<Item = &LockGuard> + Clone {
