@@ -75,6 +75,12 @@ impl Leader {
         }
     }
 
+    /// Sets the wall clock, by what it would have shown at [`Instant::ORIGIN`]. The times of later transactions follow it;
+    /// no session ends by it.
+    pub const fn set_wall_clock_at_origin(&mut self, time: Timestamp) {
+        self.wall_clock_at_origin = time;
+    }
+
     /// Decides on what the replica `from` forwarded.
     ///
     /// Only the beginning of a session, or of its next connection, touches the session. For every

@@ -15,7 +15,7 @@ use crate::forward::ReplicaId;
 use crate::leader::{Decision, Leader};
 use crate::mode::ServerMode;
 use crate::replica::Replica;
-use crate::time::Instant;
+use crate::time::{Instant, Timestamp};
 use crate::transport::{ConnectionId, TooManyConnections, Transmit};
 use crate::txn::Txn;
 
@@ -120,6 +120,13 @@ impl Standalone {
     pub fn set_session_timeouts(&mut self, bounds: RangeInclusive<Duration>) {
         self.replica.set_session_timeouts(bounds.clone());
         self.config.session_timeouts = bounds;
+    }
+
+    /// Sets the wall clock, as an operator or a time server does, by what it would have shown at [`Instant::ORIGIN`]: the
+    /// `ctime` and `mtime` of later changes follow it. No session ends by it.
+    pub const fn set_wall_clock_at_origin(&mut self, time: Timestamp) {
+        self.config.wall_clock_at_origin = time;
+        self.leader.set_wall_clock_at_origin(time);
     }
 
     /// Sets whether requests count as having waited too long.

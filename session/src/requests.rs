@@ -256,6 +256,15 @@ impl<R> Requests<R> {
         })
     }
 
+    /// Returns whether servers of this family take watches down, as far as is known: a request in vain would cost the
+    /// connection, and on Keeper the session, while a watch that stays costs nothing but its event.
+    pub(crate) const fn may_remove_watches(&self, family: ServerFamily) -> bool {
+        match family {
+            ServerFamily::ZooKeeper => true,
+            ServerFamily::KeeperLike => self.answered.show_removal_of_watches(),
+        }
+    }
+
     /// Returns whether a request is on its way that takes long to send: its server is no more silent than it has to
     /// be.
     pub(crate) const fn are_long_on_the_way(&self) -> bool {

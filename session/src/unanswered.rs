@@ -26,6 +26,13 @@ impl Answered {
         self.0 |= bit(opcode);
     }
 
+    /// Whether servers take watches down, by what they have answered: Keeper has learnt that together with `addWatch`, and
+    /// before `create2`; `RaftKeeper` has learnt none of these.
+    pub(crate) const fn show_removal_of_watches(self) -> bool {
+        let later = bit(OpCode::ADD_WATCH) | bit(OpCode::CHECK_WATCHES) | bit(OpCode::CREATE2);
+        self.0 & (later | bit(OpCode::REMOVE_WATCHES)) != 0
+    }
+
     const fn enough(self, opcode: OpCode) -> u8 {
         if self.0 & bit(opcode) == 0 { ENOUGH } else { ENOUGH_OF_ANSWERED }
     }

@@ -12,6 +12,8 @@ use crate::owed::{Removal, Rest};
 /// The next request of a taker that gives its claim back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum GiveBack {
+    /// Its server may be behind the one that has executed what was sent before.
+    Barrier,
     LookAtPin,
     /// The own child of the item has this token.
     LookAtClaim(Token),
@@ -22,13 +24,17 @@ pub(super) enum GiveBack {
 
 impl Removal for GiveBack {
     fn anew(&self) -> Self {
-        Self::LookAtPin
+        match self {
+            Self::Barrier => Self::Barrier,
+            _ => Self::LookAtPin,
+        }
     }
 }
 
 impl GiveBack {
     pub(super) fn answered(self, result: &Result<Reply<'_>, Failure>) -> Rest<Self> {
         match (self, result) {
+            (Self::Barrier, Ok(Reply::BarrierPassed)) => Rest::GoesOn(Self::LookAtPin),
             (Self::LookAtPin, Ok(Reply::Exists(pin))) => Rest::GoesOn(Self::LookAtClaim(pin.token)),
             (Self::LookAtClaim(token), Ok(Reply::Exists(claim))) if claim.token == token => {
                 Rest::GoesOn(Self::DeleteBoth)

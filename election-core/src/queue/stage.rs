@@ -147,6 +147,7 @@ impl<D> TakerStage<D> {
                 Op::Multi(Multi::of([create(pin), create(claim)]))
             }
             Self::GivingBack(_, step) | Self::Owing(Owed::Due(step)) => match step {
+                GiveBack::Barrier => Op::Barrier,
                 GiveBack::LookAtPin => Op::Exists { znode: pin, watch: Watch::None },
                 GiveBack::LookAtClaim(_) => Op::Exists { znode: claim, watch: Watch::None },
                 // The own child first here, too: that it is gone says that the whole was done.

@@ -261,6 +261,11 @@ impl Model for Contest {
         matches!(sent.request, Request::List(..) | Request::Single(Change::Delete(..)))
     }
 
+    /// Whatever says what a candidate says.
+    fn may_be_too_long(_: &World, _: usize, _: &Sent<Name>) -> bool {
+        true
+    }
+
     fn has_user(client: &Contender) -> bool {
         !client.notes.is_withdrawn && !client.is_ended()
     }

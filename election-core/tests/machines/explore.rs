@@ -219,6 +219,19 @@ fn two_nominees_throttled_and_refused() {
     explore("2 nominees, 1 loss, 1 throttled, 1 refused, 1 withdrawal", world);
 }
 
+/// Connections were lost over a request as long, or no server takes one as long.
+#[test]
+fn what_a_candidate_says_is_held_back_or_too_large() {
+    let budget = Budget { held_back: 2, losses: 1, withdrawals: 1, ..NO_FAULTS };
+    let world = World::nominees(2, budget).lagging(1);
+    explore("2 nominees, 2 held back, 1 loss, 1 withdrawal", world);
+    let budget = Budget { held_back: 1, expiries: 1, deletions: 1, ..NO_FAULTS };
+    explore("2 nominees, 1 held back, 1 expiry, 1 deletion", World::nominees(2, budget).lagging(0));
+    let budget = Budget { too_large: 1, throttles: 1, losses: 1, ..NO_FAULTS };
+    let world = World::nominees(2, budget).lagging(1);
+    explore("2 nominees, 1 too large, 1 throttled, 1 loss", world);
+}
+
 #[test]
 fn three_settled_nominees_an_expiry_two_looks() {
     let budget = Budget { losses: 1, expiries: 1, looks: 2, ..NO_FAULTS };

@@ -124,6 +124,10 @@ pub trait Model: Clone + Debug + Hash {
     fn may_be_refused(_lab: &Lab<Self>, _i: usize, sent: &Sent<Self::Name>) -> bool {
         !matches!(sent.request, Request::Exists(..) | Request::Barrier)
     }
+    /// Whether a driver may not send a request with data, for its length.
+    fn may_be_too_long(lab: &Lab<Self>, i: usize, sent: &Sent<Self::Name>) -> bool {
+        Self::may_be_refused(lab, i, sent)
+    }
     /// Whether one that owes a deletion asks for it in vain, however often it looks.
     fn asks_in_vain(rights: Rights) -> bool {
         rights == Rights::NotTo(Right::Delete)

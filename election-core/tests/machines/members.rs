@@ -89,6 +89,10 @@ impl Model for Group {
         matches!(sent.request, Request::Single(Change::Create(..) | Change::Delete(..)))
     }
 
+    fn may_be_too_long(_: &Lab<Self>, _: usize, _: &Sent<Name>) -> bool {
+        true
+    }
+
     fn has_user(client: &Client<Self>) -> bool {
         !client.is_over()
     }

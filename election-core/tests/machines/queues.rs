@@ -177,7 +177,7 @@ fn a_claim_keeps_takers_away() {
 }
 
 /// What goes wrong once in each world below; a taker awaits no deadline, and needs no lease.
-const FAULTS: [(&str, Budget); 15] = [
+const FAULTS: [(&str, Budget); 17] = [
     ("1 expiry", Budget { expiries: 1, ..NONE }),
     ("1 lie", Budget { lies: 1, ..NONE }),
     ("1 swap", Budget { swaps: 1, losses: 1, ..NONE }),
@@ -187,6 +187,8 @@ const FAULTS: [(&str, Budget); 15] = [
     ("1 watch lost", Budget { lost_watches: 1, ..NONE }),
     ("1 watch dropped", Budget { dropped_watches: 1, ..NONE }),
     ("1 throttle", Budget { throttles: 1, ..NONE }),
+    ("1 held back", Budget { held_back: 1, ..NONE }),
+    ("1 too large", Budget { too_large: 1, ..NONE }),
     ("1 refusal", Budget { refusals: 1, ..NONE }),
     ("1 prohibition", Budget { prohibitions: 1, ..NONE }),
     ("1 half", Budget { halves: 1, ..NONE }),

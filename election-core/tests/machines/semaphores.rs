@@ -139,7 +139,7 @@ fn one_beside_a_foreign_child() {
     explore("settled: 1 for 1 beside a foreign child, 1 deletion, 1 loss", lab);
 }
 
-const FAULTS: [(&str, Budget); 18] = [
+const FAULTS: [(&str, Budget); 20] = [
     ("1 expiry", Budget { expiries: 1, ..NONE }),
     ("1 lie", Budget { lies: 1, ..NONE }),
     ("1 swap", Budget { swaps: 1, losses: 1, ..NONE }),
@@ -151,6 +151,8 @@ const FAULTS: [(&str, Budget); 18] = [
     ("1 watch lost", Budget { lost_watches: 1, ..NONE }),
     ("1 watch dropped", Budget { dropped_watches: 1, ..NONE }),
     ("1 throttle", Budget { throttles: 1, ..NONE }),
+    ("1 held back", Budget { held_back: 1, ..NONE }),
+    ("1 too large", Budget { too_large: 1, ..NONE }),
     ("1 refusal", Budget { refusals: 1, ..NONE }),
     ("1 prohibition", Budget { prohibitions: 1, ..NONE }),
     ("1 half", Budget { halves: 1, ..NONE }),

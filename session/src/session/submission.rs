@@ -120,7 +120,8 @@ impl<R, W: Clone> Session<R, W> {
     }
 
     /// Drops a watch: no more events come for it. If it was the last one on its path, the session
-    /// removes the watch on the server too, since it would stay there (CURATOR-107).
+    /// removes the watch on the server too, since it would stay there (CURATOR-107). Not so on servers that are not
+    /// Apache ZooKeeper, unless they have shown that they know how: others close the connection over the request.
     pub fn forget(&mut self, now: Instant, watch: WatchId) {
         self.check_lease(now);
         self.watches.forget(watch);
@@ -140,6 +141,7 @@ impl<R, W: Clone> Session<R, W> {
         while let Some(path) = self.watches.take_unwanted() {
             if let State::Live(live @ Live { closing: Closing::NotAsked, .. }) = &mut self.state
                 && !self.requests.is_refused(OpCode::REMOVE_WATCHES)
+                && self.requests.may_remove_watches(live.family)
             {
                 let request = RemoveWatchesRequest { path: &path, kind: WatcherType::ANY };
                 let purpose = Purpose::RemoveWatches(Arc::clone(&path));

@@ -7,6 +7,7 @@ mod expiry;
 mod handover;
 mod handshake;
 mod heartbeats;
+mod keepers;
 mod lab;
 mod lease;
 mod least_timeout;

@@ -38,14 +38,20 @@ pub enum Addition {
     OldKeeper,
     /// They are `RaftKeeper`.
     RaftKeeper,
-    /// Clients keep a tree in caches, and write to it.
+    /// Clients keep a tree in caches, write to it, and share slots.
     Many,
+    /// They do, and the servers are `ClickHouse` Keeper.
+    ManyOnKeeper,
+    /// They do, and the servers are Keeper of before 25.12.
+    ManyOnOldKeeper,
+    /// They do, and the servers are `RaftKeeper`.
+    ManyOnRaftKeeper,
     /// Clients use all recipes, and their connections are cut at requests, many in a row.
     Cuts,
 }
 
 impl Addition {
-    const ALL: [Self; 10] = [
+    const ALL: [Self; 13] = [
         Self::BrokenAnswers,
         Self::Rounds,
         Self::Operating,
@@ -56,6 +62,9 @@ impl Addition {
         Self::RaftKeeper,
         Self::Cuts,
         Self::Many,
+        Self::ManyOnKeeper,
+        Self::ManyOnOldKeeper,
+        Self::ManyOnRaftKeeper,
     ];
 }
 
@@ -72,6 +81,9 @@ impl fmt::Display for Addition {
             Self::RaftKeeper => "raft-keeper",
             Self::Cuts => "cuts",
             Self::Many => "many",
+            Self::ManyOnKeeper => "many-on-keeper",
+            Self::ManyOnOldKeeper => "many-on-old-keeper",
+            Self::ManyOnRaftKeeper => "many-on-raft-keeper",
         })
     }
 }
@@ -83,7 +95,7 @@ impl FromStr for Addition {
         let found = Self::ALL.into_iter().find(|addition| addition.to_string() == text);
         found.ok_or(UnknownName(
             "broken-answers, rounds, operating, deletions, held-machines, keeper, old-keeper, \
-             raft-keeper, cuts, many",
+             raft-keeper, cuts, many, many-on-keeper, many-on-old-keeper, many-on-raft-keeper",
         ))
     }
 }
@@ -110,6 +122,9 @@ impl Plan {
             Addition::RaftKeeper => self.be_like(Profile::RaftKeeper),
             Addition::Cuts => self.cut(),
             Addition::Many => self.have_many(),
+            Addition::ManyOnKeeper => self.have_many_on(Profile::Keeper),
+            Addition::ManyOnOldKeeper => self.have_many_on(Profile::KeeperBefore2512),
+            Addition::ManyOnRaftKeeper => self.have_many_on(Profile::RaftKeeper),
         }
         self
     }
@@ -174,6 +189,11 @@ impl Plan {
         self.uses.get_or_insert(uses);
         self.incidents.extend(schedule::draw_of_cuts(&mut rng, self));
         self.incidents.sort_by_key(|incident| incident.at);
+    }
+
+    fn have_many_on(&mut self, profile: Profile) {
+        self.be_like(profile);
+        self.have_many();
     }
 
     /// Draws from numbers of its own, too.

@@ -96,6 +96,17 @@ pub struct Plan {
     pub(super) silent_servers: SilentServers,
 }
 
+/// The promise that clients are given of what they hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LeasePromise {
+    /// Of all that exclude each other at most one is valid.
+    Lease,
+    /// By servers that are not ZooKeeper's, to clients that ask for no lease: it ends with the connection.
+    Advice,
+    /// By them to all others.
+    Nothing,
+}
+
 /// How the users of clients call znodes of their own.
 #[derive(Clone, Debug)]
 pub(super) struct Calls {
@@ -343,6 +354,15 @@ impl Plan {
             + Duration::from_secs(10))
             * 11
             / 10
+    }
+
+    /// Returns what clients are promised of what they hold.
+    pub(super) fn promise(&self) -> LeasePromise {
+        match (self.like, self.grade) {
+            (None, _) => LeasePromise::Lease,
+            (Some(_), LeaseGrade::Advisory) => LeasePromise::Advice,
+            (Some(_), _) => LeasePromise::Nothing,
+        }
     }
 
     /// Whether clients ask for no lease.

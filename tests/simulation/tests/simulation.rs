@@ -260,6 +260,28 @@ fn the_laws_hold_where_clients_have_many_things() {
     assert!(slots.apart > slots.plans / 4 && slots.drained > slots.plans / 4, "{slots:?}");
 }
 
+/// On servers that are not ZooKeeper's a cached tree is what it is on ZooKeeper's; plans are as even, and writes under the
+/// guard of a slot in order. Clients that ask for a lease plan nothing, and hold nothing.
+#[test]
+fn the_laws_hold_where_clients_have_many_things_on_other_servers() {
+    for addition in [Addition::ManyOnKeeper, Addition::ManyOnOldKeeper, Addition::ManyOnRaftKeeper]
+    {
+        let (mut trees, mut slots) = (TreeStats::default(), SlotStats::default());
+        for seed in 0..16 {
+            let plan = Plan::draw(seed, Profile::in_turn(seed), None).with(addition);
+            let outcome = run(&plan, Recording::Off);
+            let command = plan.command();
+            assert!(outcome.violation.is_none(), "{:?}\n{command}", outcome.violation);
+            trees += outcome.stats.trees;
+            slots += outcome.stats.slots;
+        }
+        assert!(trees.caches > 150 && trees.moments > 2_500, "{addition}: {trees:?}");
+        assert!(trees.unseen <= trees.moments / 100, "{addition}: {trees:?}");
+        assert!(slots.gained > 80 && slots.writes > 60, "{addition}: {slots:?}");
+        assert!(slots.plans > 40, "{addition}: {slots:?}");
+    }
+}
+
 /// The toy is no less at home on a host than a nominee: whatever fails, a round has one winner, and
 /// rounds are won.
 #[test]

@@ -149,7 +149,11 @@ impl Model for Double {
 
     fn suffered(lab: &mut Lab<Self>, fault: &Step<Self>) {
         match *fault {
-            Step::Kill(i) | Step::Forbid(i, _) | Step::Refuse(i) => {
+            Step::Kill(i)
+            | Step::Forbid(i, _)
+            | Step::Refuse(i)
+            | Step::HoldBack(i)
+            | Step::FindTooLarge(i) => {
                 lab.clients[i].notes.inside = None;
                 lab.model.may_leave_ready = true;
             }

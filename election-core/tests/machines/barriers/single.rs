@@ -222,6 +222,10 @@ fn each_fault_befalls_a_barrier() {
     explore("wait, set, lift, 1 killed, 1 loss", world(&[Wait, Set, Lift], Some(7), b));
     let b = Budget { looks: 2, throttles: 2, losses: 1, ..NONE };
     explore("wait, set, lift, 2 looks, 2 throttles, 1 loss", world(&[Wait, Set, Lift], Some(7), b));
+    let b = Budget { held_back: 1, throttles: 1, losses: 1, ..NONE };
+    explore("wait, set, lift, 1 held back, 1 throttle, 1 loss", world(&[Wait, Set, Lift], None, b));
+    let b = Budget { too_large: 1, losses: 1, ..NONE };
+    explore("wait, set, lift, 1 too large, 1 loss", world(&[Wait, Set, Lift], None, b));
     let b = Budget { expiries: 1, losses: 1, ..NONE };
     explore(
         "wait, lift, set, local sessions",

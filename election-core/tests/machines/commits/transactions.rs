@@ -300,6 +300,14 @@ fn each_fault_befalls_a_transaction() {
     explore("1 site, each watches, 2 looks, 1 throttle", each(1, b));
     let b = with(Budget { dropped_watches: 2, losses: 1, ..NONE });
     explore("1 site, told, 2 watches dropped, 1 loss", told(1, b));
+    for (what, budget) in [
+        ("held back", Budget { held_back: 1, throttles: 1, losses: 1, ..NONE }),
+        ("too large", Budget { too_large: 1, losses: 1, ..NONE }),
+    ] {
+        explore(&format!("1 site, told, 1 {what}, 1 loss"), told(1, with(budget)));
+        explore(&format!("1 site, each watches, 1 {what}, 1 loss"), each(1, with(budget)));
+        explore(&format!("2 begin, 1 {what}, 1 loss"), two_begin(with(budget)));
+    }
     let b = with(Budget { lies: 1, ..NONE });
     explore("1 site, told, 1 lie", told(1, b));
     explore("1 site, each watches, 1 lie", each(1, b));

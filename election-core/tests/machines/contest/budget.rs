@@ -25,6 +25,9 @@ pub struct Budget {
     pub looks: u8,
     /// Requests that a server has too much to do to look at.
     pub throttles: u8,
+    /// Requests with data that a driver does not send: for now, or for good.
+    pub held_back: u8,
+    pub too_large: u8,
     /// Lists and deletions that a server refuses.
     pub refusals: u8,
     /// Processes that hand their session, and their nomination, to another one.
@@ -65,6 +68,8 @@ pub const NO_FAULTS: Budget = Budget {
     lost_watches: 0,
     looks: 0,
     throttles: 0,
+    held_back: 0,
+    too_large: 0,
     refusals: 0,
     handovers: 0,
     deadlines: 0,

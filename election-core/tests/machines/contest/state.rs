@@ -176,7 +176,9 @@ impl World {
                 Ok(())
             }
             Role::Ended(End::Failed(
-                NominationError::SequenceExhausted | NominationError::Rejected(NO_AUTH),
+                NominationError::SequenceExhausted
+                | NominationError::Rejected(NO_AUTH)
+                | NominationError::TooLarge,
             )) if kinds.may_fail => Ok(()),
             Role::Ended(End::Failed(error)) => Err(format!("failed: {error}")),
             Role::Leading { .. } if !client.is_up() => Err("leads without a link".into()),

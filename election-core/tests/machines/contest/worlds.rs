@@ -86,6 +86,7 @@ impl World {
     pub fn facing(mut self, budget: Faults) -> Self {
         let Faults { losses, expiries, swaps, withdrawals, lapses, deletions, writes, .. } = budget;
         let Faults { bars, lost_watches, looks, throttles, refusals, stragglers, .. } = budget;
+        let Faults { held_back, too_large, .. } = budget;
         self.budget = Budget {
             losses,
             expiries,
@@ -95,6 +96,8 @@ impl World {
             looks,
             lost_watches,
             throttles,
+            held_back,
+            too_large,
             refusals,
             stragglers,
             deletions,
@@ -115,12 +118,14 @@ impl World {
             lost_watches: 0,
             looks: 0,
             throttles: 0,
+            held_back: 0,
+            too_large: 0,
             refusals: 0,
             stragglers: 0,
             ..budget
         };
         self.model.kinds.numbers_matter |= budget.wipes > 0;
-        self.model.kinds.may_fail |= bars + refusals > 0;
+        self.model.kinds.may_fail |= bars + refusals + too_large > 0;
         self.model.has_evicted_otherwise |= deletions + budget.wipes + budget.reopens > 0;
         self
     }

@@ -23,6 +23,10 @@ pub struct Budget {
     /// Watches that are gone, of which nobody knows.
     pub dropped_watches: u8,
     pub throttles: u8,
+    /// Requests with data that the driver holds back, since connections were lost over requests as long.
+    pub held_back: u8,
+    /// Requests with data that the driver does not send, since no server takes one as long.
+    pub too_large: u8,
     /// Single requests that are refused for want of permission.
     pub refusals: u8,
     /// Rights that are taken from a client.
@@ -51,6 +55,8 @@ pub const NONE: Budget = Budget {
     lost_watches: 0,
     dropped_watches: 0,
     throttles: 0,
+    held_back: 0,
+    too_large: 0,
     refusals: 0,
     prohibitions: 0,
     halves: 0,

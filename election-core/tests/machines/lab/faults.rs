@@ -71,8 +71,15 @@ impl<M: Model> Lab<M> {
         match fault {
             Step::Throttle(i) => {
                 spend(&mut budget.throttles);
-                let sent = self.clients[i].requests.pop_front().expect("a request");
-                self.deliver(i, sent.actor, sent.ticket, &Answer::Failed(Failure::Throttled));
+                self.fail_unsent(i, Failure::Throttled);
+            }
+            Step::HoldBack(i) => {
+                spend(&mut budget.held_back);
+                self.find_long(i, Failure::HeldBack);
+            }
+            Step::FindTooLarge(i) => {
+                spend(&mut budget.too_large);
+                self.find_long(i, Failure::TooLarge);
             }
             Step::Refuse(i) => {
                 spend(&mut budget.refusals);
@@ -99,6 +106,23 @@ impl<M: Model> Lab<M> {
             }
             other => self.wish(other),
         }
+    }
+
+    /// Answers the next request of a client, which no server looks at.
+    fn fail_unsent(&mut self, i: usize, failure: Failure) {
+        let sent = self.clients[i].requests.pop_front().expect("a request");
+        self.deliver(i, sent.actor, sent.ticket, &Answer::Failed(failure));
+    }
+
+    /// The driver does not send the next request of a client, which the client may fail for, as for a refusal. What is
+    /// held back may be asked for again at a look.
+    fn find_long(&mut self, i: usize, failure: Failure) {
+        let client = &mut self.clients[i];
+        if client.rights == Rights::All {
+            client.rights = Rights::Restored;
+        }
+        client.is_deaf |= failure == Failure::HeldBack;
+        self.fail_unsent(i, failure);
     }
 
     /// What users and operators do.

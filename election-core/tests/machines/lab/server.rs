@@ -114,6 +114,11 @@ impl<N: Copy> Request<N> {
         }
     }
 
+    /// Whether it says what a znode says, which may be long.
+    pub fn has_data(&self) -> bool {
+        self.changes().iter().any(|it| matches!(it, Change::Create(..) | Change::Write(..)))
+    }
+
     pub const fn reads(&self) -> bool {
         matches!(self, Self::Exists(..) | Self::Read(..) | Self::List(..))
     }

@@ -36,6 +36,8 @@ pub enum Step<M: Model> {
     LoseWatch(usize, usize),
     DropWatch(usize, usize),
     Throttle(usize),
+    HoldBack(usize),
+    FindTooLarge(usize),
     Refuse(usize),
     Forbid(usize, Right),
     /// A message of a lost connection comes after all.
@@ -159,6 +161,11 @@ impl<M: Model> Lab<M> {
         }
         let next = client.requests.front().filter(|_| is_up);
         add(budget.throttles > 0 && next.is_some(), Step::Throttle(i));
+        let may_be_long =
+            |sent: &Sent<_>| sent.request.has_data() && M::may_be_too_long(self, i, sent);
+        let is_long = next.is_some_and(may_be_long) && client.due.is_none();
+        add(budget.held_back > 0 && is_long, Step::HoldBack(i));
+        add(budget.too_large > 0 && is_long, Step::FindTooLarge(i));
         let is_refusable = next.is_some_and(|sent| M::may_be_refused(self, i, sent));
         let is_free = client.session_lives && client.due.is_none();
         add(budget.refusals > 0 && is_refusable && is_free, Step::Refuse(i));

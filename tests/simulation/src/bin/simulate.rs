@@ -4,8 +4,8 @@
 //! profile says what fails: `clients`, `follower`, `quorum`; without one the seeds take turns. A grade
 //! that does not hold under the profile is *expected* to break: `--grade contact --profile follower`.
 //! `--with broken-answers`, `rounds`, `operating`, `deletions`, `held-machines`,
-//! `keeper`, `old-keeper`, `raft-keeper`, `cuts` or `many` adds what no seed draws. With `--story`, each seed tells
-//! what happened in it. A seed that breaks a law is cut down to the needed incidents, and told; the
+//! `keeper`, `old-keeper`, `raft-keeper`, `cuts`, `many`, `many-on-keeper`, `many-on-old-keeper` or
+//! `many-on-raft-keeper` adds what no seed draws. With `--story`, each seed tells what happened in it. A seed that breaks a law is cut down to the needed incidents, and told; the
 //! exit code is then 1. With `--until-broken` the first such seed is the last.
 
 use std::collections::BTreeMap;

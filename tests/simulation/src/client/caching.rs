@@ -14,7 +14,7 @@ use zk_jute::records::{
     GetChildren2Response, GetDataRequest, GetDataResponse, MultiOp, MultiReadOp, MultiReadRequest,
     MultiReadResponse, MultiReadResult, MultiRequest, Stat, SyncRequest,
 };
-use zk_jute::{Decode, ErrorCode, SessionId, Version, Zxid};
+use zk_jute::{Decode, ErrorCode, OpCode, SessionId, Version, Zxid};
 use zk_session::{Completion, Failure, Instant, WatchMode, Watching};
 
 use super::{CallId, Client, Observed};
@@ -148,11 +148,24 @@ impl Client {
             let Some(request) = caching.tracker.poll_request() else { return };
             let call = self.ask_question(now, caching, &request);
             let Some(call) = call else {
+                if self.lacks(&request.question) {
+                    caching.tracker.handle_unsupported(&request);
+                    continue;
+                }
                 caching.tracker.handle_failed(&request);
                 caching.again_at = Some(now + AGAIN);
                 return;
             };
             caching.asked.insert(call, request);
+        }
+    }
+
+    /// Whether the session does not ask any server for that any more.
+    fn lacks(&self, question: &CacheQuestion) -> bool {
+        match question {
+            CacheQuestion::AddWatch => self.host.is_unsupported(OpCode::ADD_WATCH),
+            CacheQuestion::ReadMany(_) => self.host.is_unsupported(OpCode::MULTI_READ),
+            _ => false,
         }
     }
 

@@ -6,7 +6,7 @@ mod learners;
 
 use core::time::Duration;
 
-use zk_embedded::{ExpiryPace, Instant};
+use zk_embedded::{ExpiryPace, Instant, Timestamp};
 use zk_jute::{SessionId, Zxid};
 
 use self::broadcast::Broadcast;
@@ -115,6 +115,12 @@ impl Leading {
     pub(super) fn set_expiry_pace(&mut self, pace: ExpiryPace) {
         if let Phase::Broadcasting(broadcast) = &mut self.phase {
             broadcast.leader_mut().set_expiry_pace(pace);
+        }
+    }
+
+    pub(super) fn set_wall_clock_at_origin(&mut self, time: Timestamp) {
+        if let Phase::Broadcasting(broadcast) = &mut self.phase {
+            broadcast.leader_mut().set_wall_clock_at_origin(time);
         }
     }
 

@@ -8,7 +8,8 @@ use std::collections::BTreeSet;
 use bytes::BytesMut;
 use zk_embedded::replication::{ServerMode, Txn};
 use zk_embedded::{
-    ConnectionId, Database, ExpiryPace, Instant, Throttling, TooManyConnections, Transmit,
+    ConnectionId, Database, ExpiryPace, Instant, Throttling, Timestamp, TooManyConnections,
+    Transmit,
 };
 use zk_jute::{SessionId, Zxid};
 
@@ -98,6 +99,15 @@ impl Member {
     pub fn step_wall_clock(&mut self, step: Duration) {
         if let Role::Leading(leading) = &mut self.role {
             leading.step_wall_clock(step);
+        }
+    }
+
+    /// Sets the wall clock, by what it would have shown at [`Instant::ORIGIN`]: the times of the transactions that this
+    /// member makes while it leads. No session ends by it.
+    pub fn set_wall_clock_at_origin(&mut self, time: Timestamp) {
+        self.local.config.server.wall_clock_at_origin = time;
+        if let Role::Leading(leading) = &mut self.role {
+            leading.set_wall_clock_at_origin(time);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use zk_embedded::{Instant, Standalone};
+use zk_embedded::{Instant, Standalone, Timestamp};
 use zk_jute::SessionId;
 
 use super::Member;
@@ -27,6 +27,14 @@ impl Server {
                 }
             }
             Self::Member(member) => member.end_sessions(now, sessions),
+        }
+    }
+
+    /// Sets the clock of the day, by what it would have shown at [`Instant::ORIGIN`].
+    pub fn set_wall_clock_at_origin(&mut self, time: Timestamp) {
+        match self {
+            Self::Alone(server) => server.set_wall_clock_at_origin(time),
+            Self::Member(member) => member.set_wall_clock_at_origin(time),
         }
     }
 

@@ -54,6 +54,11 @@ impl World<'_> {
                 let detail = format!("{} of client {}", name(nominee), client + 1);
                 return Err((Law::AdvisoryWhileConnected, detail));
             }
+            let held = process.slots(now).next();
+            if let (Some((slot, _)), None) = (held, process.connected_at) {
+                let detail = format!("slot {slot} of client {}", client + 1);
+                return Err((Law::AdvisoryWhileConnected, detail));
+            }
         }
         Ok(())
     }

@@ -13,7 +13,7 @@ use crate::checker::Broken;
 use crate::client::{Chore, Client, Observed};
 use crate::many::draw_watches;
 use crate::outcome::{Law, SlotStats};
-use crate::plan::Plan;
+use crate::plan::{LeasePromise, Plan};
 use crate::recipes::{Apart, PlanBook, SLOTS};
 use crate::server::{Condition, Host};
 use crate::slots::{
@@ -91,10 +91,19 @@ impl SlotBook {
         Ok(())
     }
 
-    fn is_gained(&mut self, client: usize, slot: &SlotName, token: Token) -> Result<(), Broken> {
+    fn is_gained(
+        &mut self,
+        (client, promise): (usize, LeasePromise),
+        slot: &SlotName,
+        token: Token,
+    ) -> Result<(), Broken> {
         self.gained += 1;
+        if promise == LeasePromise::Nothing {
+            let detail = format!("client {} gains slot {slot}", client + 1);
+            return Err((Law::NoLeaseThere, detail));
+        }
         match self.last.insert(slot.clone(), token) {
-            Some(last) if token <= last => {
+            Some(last) if token <= last && promise == LeasePromise::Lease => {
                 let detail = format!("client {} gains {slot} by {token}, after {last}", client + 1);
                 Err((Law::TokensGrow, detail))
             }
@@ -179,7 +188,7 @@ impl World<'_> {
         let is_calm = self.now >= self.plan.calm_at;
         match what {
             Observed::SlotGained(slot, token) => {
-                book.is_gained(client, slot, *token)?;
+                book.is_gained((client, self.plan.promise()), slot, *token)?;
                 if book.rng.u8(..4) == 0 && !is_calm {
                     let at = self.now + Duration::from_millis(book.rng.u64(0..LONGEST_WORK));
                     self.agenda.add(at, Event::EndWork(client, number(slot), WorkEnds::ByItself));
@@ -253,8 +262,8 @@ impl World<'_> {
     /// Returns why slots are not settled: all clients are planned, and each slot is held by the member of the plan.
     pub(super) fn unsettled_share(&self) -> Option<String> {
         let book = self.slots.as_ref()?;
-        if !self.plan.is_prompt() {
-            // Leases may not be kept at this distance: none plans, none holds.
+        if !self.plan.is_prompt() || self.plan.promise() == LeasePromise::Nothing {
+            // Leases may not be kept at this distance, or by these servers: none plans, none holds.
             return None;
         }
         let Some((plan, _)) = book.plans.last() else {

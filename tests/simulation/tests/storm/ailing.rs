@@ -7,10 +7,12 @@ use election_tokio::Token;
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
+use zk_embedded::Profile;
 
 use crate::clerk::Clerk;
 use crate::laws::{Answer, Laws, Tally};
 use crate::network::{Port, Weather};
+use crate::others::Promise;
 use crate::scene::{CALM, Cast, PROCESSES, Scene};
 use crate::setting::LONGEST;
 use crate::well::{Policy, WELL};
@@ -31,8 +33,8 @@ pub(crate) struct Ailing {
 }
 
 impl Ailing {
-    pub(crate) async fn pass(seed: u64) -> Result<Tally, String> {
-        let mut ailing = Self::begin(seed).await;
+    pub(crate) async fn pass(servers: Profile, seed: u64) -> Result<Tally, String> {
+        let mut ailing = Self::begin(servers, seed).await;
         let laws = ailing.scene.laws.clone();
         ailing.scene.rage().await;
         ailing.clear_up().await;
@@ -48,8 +50,8 @@ impl Ailing {
             .map_or_else(|| Ok(laws.tally()), |law| Err(format!("{law} ({setting:?})")))
     }
 
-    async fn begin(seed: u64) -> Self {
-        let mut scene = Scene::begin(seed, Cast::Checked);
+    async fn begin(servers: Profile, seed: u64) -> Self {
+        let mut scene = Scene::begin(servers, seed, Cast::Checked);
         let way = scene.spared_way();
         // It makes the ledgers, and ends.
         drop(Clerk::begin(&way, 1, scene.rng.fork()).await);
@@ -77,6 +79,9 @@ impl Ailing {
             self.is_well(process, is_well);
         }
         sleep(CALM + RESTED).await;
+        if self.scene.setting.promise() == Promise::Nothing {
+            return self.the_well_stand_and_none_leads().await;
+        }
         self.the_best_leads();
         let elected = laws.elected_in_calm();
         if elected > MOST_LEADERS {
@@ -98,6 +103,17 @@ impl Ailing {
         }
         self.the_leader_falls_ill_and_is_cut_off().await;
         self.all_fall_ill().await;
+    }
+
+    /// Checks that for want of a lease none leads, while those stand that are well.
+    async fn the_well_stand_and_none_leads(&self) {
+        for are_well in [true, false] {
+            self.only_the_well_stand();
+            self.leads_on(None);
+            (0..PROCESSES).for_each(|process| self.is_well(process, are_well));
+            sleep(RESTED).await;
+        }
+        self.only_the_well_stand();
     }
 
     fn is_well(&self, process: usize, is_well: bool) {

@@ -11,6 +11,7 @@ mod cached;
 mod caching;
 mod calm;
 mod clerk;
+mod clocks;
 mod epochs;
 mod guarded;
 mod keeper;
@@ -88,25 +89,32 @@ fn no_law_is_broken_where_an_election_is_deleted() {
 /// the seeds are those of each kind.
 #[test]
 fn no_law_is_broken_on_other_servers() {
-    for (kind, play) in OTHERS {
-        let seeds = seeds_or(OF_EACH);
-        let Passed { total, broken } = pass(&seeds, play);
-        println!("{kind}, {seeds:?}: {total:?}");
-        assert!(broken.is_empty(), "{}; {} seeds broke a law", broken[0], broken.len());
-        let count = seeds.end - seeds.start;
-        assert!(seeds != OF_EACH || total.is_a_storm_of_others(count), "{kind}: {total:?}");
-    }
+    no_seed_breaks_a_law_on_others(OF_EACH, on_others, Tally::is_a_storm_of_others);
 }
 
 /// Few: a seed takes as long as any. In the second clients ask for a lease, and none leads.
 const OF_EACH: Range<u64> = 1..3;
 
 /// The servers that are not ZooKeeper's.
-const OTHERS: [(&str, Play); 3] = [
-    ("Keeper", |seed| on_others(Profile::Keeper, seed)),
-    ("Keeper before 25.12", |seed| on_others(Profile::KeeperBefore2512, seed)),
-    ("RaftKeeper", |seed| on_others(Profile::RaftKeeper, seed)),
-];
+const OTHERS: [Profile; 3] = [Profile::Keeper, Profile::KeeperBefore2512, Profile::RaftKeeper];
+
+/// The same there where all processes share slots, and do nothing else.
+#[test]
+fn slots_on_other_servers_break_no_law() {
+    no_seed_breaks_a_law_on_others(0..6, share_one_on, Tally::slots_are_shared_on_others);
+}
+
+/// The same there where all processes lead while they are well, give way to better ones, and do nothing else.
+#[test]
+fn checked_leaders_on_other_servers_break_no_law() {
+    no_seed_breaks_a_law_on_others(0..6, check_one_on, Tally::members_fall_ill_on_others);
+}
+
+/// The same there where all processes keep a cached tree, and write to it, and do nothing else.
+#[test]
+fn cached_trees_on_other_servers_break_no_law() {
+    no_seed_breaks_a_law_on_others(0..6, cache_one_on, Tally::trees_are_kept_on_others);
+}
 
 /// The same where all processes keep a cached tree, too.
 #[test]
@@ -114,6 +122,14 @@ fn no_law_is_broken_where_all_keep_a_tree() {
     let Passed { total, broken } = pass(&(20_000..20_004), pass_one);
     assert!(broken.is_empty(), "{}; {} seeds broke a law", broken[0], broken.len());
     assert!(total.trees_are_kept_in_a_storm(4), "{total:?}");
+}
+
+/// The same where clocks of the day are set on servers.
+#[test]
+fn no_law_is_broken_where_clocks_are_set() {
+    let Passed { total, broken } = pass(&(40_000..40_003), pass_one);
+    assert!(broken.is_empty(), "{}; {} seeds broke a law", broken[0], broken.len());
+    assert!(total.clocks_set > 30 && total.runs > 9, "{total:?}");
 }
 
 /// The same where all processes share slots, and do nothing else.
@@ -151,7 +167,10 @@ fn a_storm_is_the_same_each_time() {
         (3, share_one),
         (4, check_one),
         (5, cache_one),
-        (1, OTHERS[2].1),
+        (1, |seed| on_others(Profile::RaftKeeper, seed)),
+        (3, |seed| share_one_on(Profile::Keeper, seed)),
+        (4, |seed| check_one_on(Profile::KeeperBefore2512, seed)),
+        (5, |seed| cache_one_on(Profile::RaftKeeper, seed)),
     ] {
         let [first, second] = [play(seed), play(seed)].map(|run| format!("{run:?}"));
         assert_eq!(first, second, "seed {seed}");
@@ -169,8 +188,27 @@ fn no_seed_breaks_a_law(usual: Range<u64>, play: Play, is_enough: fn(Tally, u64)
     assert!(count < 8 || is_enough(total, count), "{total:?}");
 }
 
+/// Plays these seeds on each kind of servers that are not ZooKeeper's, or those of `STORM_SEEDS`.
+fn no_seed_breaks_a_law_on_others(
+    usual: Range<u64>,
+    play: PlayOn,
+    is_enough: fn(Tally, u64) -> bool,
+) {
+    let seeds = seeds_or(usual.clone());
+    for servers in OTHERS {
+        let Passed { total, broken } = pass(&seeds, |seed| play(servers, seed));
+        println!("{servers:?}, {seeds:?}: {total:?}");
+        assert!(broken.is_empty(), "{}; {} seeds broke a law", broken[0], broken.len());
+        let count = seeds.end - seeds.start;
+        assert!(seeds != usual || is_enough(total, count), "{servers:?}: {total:?}");
+    }
+}
+
 /// Plays a seed.
 type Play = fn(u64) -> Result<Tally, String>;
+
+/// Plays a seed on any servers.
+type PlayOn = fn(Profile, u64) -> Result<Tally, String>;
 
 fn seeds_or(usual: Range<u64>) -> Range<u64> {
     match std::env::var("STORM_SEEDS") {
@@ -179,7 +217,7 @@ fn seeds_or(usual: Range<u64>) -> Range<u64> {
     }
 }
 
-fn pass(seeds: &Range<u64>, play: Play) -> Passed {
+fn pass(seeds: &Range<u64>, play: impl Fn(u64) -> Result<Tally, String> + Sync) -> Passed {
     let goes_on = std::env::var_os("STORM_GOES_ON").is_some();
     let threads = match std::env::var_os("STORM_STORY") {
         Some(_) => 1,
@@ -206,24 +244,39 @@ fn pass(seeds: &Range<u64>, play: Play) -> Passed {
 }
 
 fn pass_one(seed: u64) -> Result<Tally, String> {
-    played(seed, "no_law_is_broken", Storm::pass(seed))
+    played(seed, "no_law_is_broken", Storm::pass(Profile::ZooKeeper, seed))
 }
 
 fn on_others(servers: Profile, seed: u64) -> Result<Tally, String> {
-    let passed = played(seed, "no_law_is_broken_on_other", Storm::pass_on(servers, seed));
+    let passed = played(seed, "no_law_is_broken_on_other", Storm::pass(servers, seed));
     passed.map_err(|law| format!("{servers:?}, {law}"))
 }
 
 fn share_one(seed: u64) -> Result<Tally, String> {
-    played(seed, "no_law_of_slots", Sharing::pass(seed))
+    played(seed, "no_law_of_slots", Sharing::pass(Profile::ZooKeeper, seed))
+}
+
+fn share_one_on(servers: Profile, seed: u64) -> Result<Tally, String> {
+    let shared = played(seed, "slots_on_other", Sharing::pass(servers, seed));
+    shared.map_err(|law| format!("{servers:?}, {law}"))
 }
 
 fn check_one(seed: u64) -> Result<Tally, String> {
-    played(seed, "no_law_of_checked_leaders", Ailing::pass(seed))
+    played(seed, "no_law_of_checked_leaders", Ailing::pass(Profile::ZooKeeper, seed))
+}
+
+fn check_one_on(servers: Profile, seed: u64) -> Result<Tally, String> {
+    let checked = played(seed, "checked_leaders_on_other", Ailing::pass(servers, seed));
+    checked.map_err(|law| format!("{servers:?}, {law}"))
 }
 
 fn cache_one(seed: u64) -> Result<Tally, String> {
-    played(seed, "no_law_of_cached_trees", Caching::pass(seed))
+    played(seed, "no_law_of_cached_trees", Caching::pass(Profile::ZooKeeper, seed))
+}
+
+fn cache_one_on(servers: Profile, seed: u64) -> Result<Tally, String> {
+    let cached = played(seed, "cached_trees_on_other", Caching::pass(servers, seed));
+    cached.map_err(|law| format!("{servers:?}, {law}"))
 }
 
 fn played(

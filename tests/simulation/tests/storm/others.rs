@@ -52,8 +52,11 @@ impl OtherServers {
     /// Whether processes hand sessions over: not where a session goes on, and no server tells the next process what is
     /// left in it.
     pub(crate) fn hand_over(self) -> bool {
-        let Deviations { resumption, without, .. } = self.deviations();
-        resumption == Resumption::Replaced || !without.contains(&OpCode::GET_EPHEMERALS)
+        !self.sessions_go_on() || !self.deviations().without.contains(&OpCode::GET_EPHEMERALS)
+    }
+
+    pub(crate) fn sessions_go_on(self) -> bool {
+        self.deviations().resumption == Resumption::Continued
     }
 
     pub(crate) const fn deviations(self) -> Deviations {

@@ -8,6 +8,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout};
 use zk_embedded::Profile;
 
+use crate::clocks::WallClocks;
 use crate::laws::Laws;
 use crate::network::{Way, Weather};
 use crate::others::{OtherServers, Promise};
@@ -55,6 +56,8 @@ pub(crate) struct Scene {
     pub(crate) rng_of_health: fastrand::Rng,
     rng_of_trees: fastrand::Rng,
     pub(crate) rng_of_others: fastrand::Rng,
+    pub(crate) rng_of_clocks: fastrand::Rng,
+    pub(crate) wall_clocks: WallClocks,
     pub(crate) servers: Servers,
     pub(crate) ways: Vec<Way>,
     pub(crate) orders: Vec<mpsc::Sender<Order>>,
@@ -66,13 +69,8 @@ pub(crate) struct Scene {
 }
 
 impl Scene {
-    /// Begins with servers alone, those of Apache ZooKeeper.
-    pub(crate) fn begin(seed: u64, cast: Cast) -> Self {
-        Self::begin_on(Profile::ZooKeeper, seed, cast)
-    }
-
-    /// Begins with any servers alone.
-    pub(crate) fn begin_on(profile: Profile, seed: u64, cast: Cast) -> Self {
+    /// Begins with servers alone.
+    pub(crate) fn begin(profile: Profile, seed: u64, cast: Cast) -> Self {
         let mut rng = fastrand::Rng::with_seed(seed);
         let mut rng_of_slots = fastrand::Rng::with_seed(seed ^ 0x5107_5107);
         let mut rng_of_health = fastrand::Rng::with_seed(seed ^ 0x4ea1_7411);
@@ -103,6 +101,8 @@ impl Scene {
             rng_of_health,
             rng_of_trees: fastrand::Rng::with_seed(seed ^ 0x07ee_cac4),
             rng_of_others,
+            rng_of_clocks: fastrand::Rng::with_seed(seed ^ 0x00c1_0c45),
+            wall_clocks: WallClocks::of(seed, cast),
             servers,
             ways: Vec::new(),
             orders: Vec::new(),
@@ -157,6 +157,7 @@ impl Scene {
             if next <= Instant::now() {
                 self.plague();
                 self.plague_of_others();
+                self.plague_of_clocks();
                 next = Instant::now() + self.millis(5..1500);
             }
             sleep(STEP).await;

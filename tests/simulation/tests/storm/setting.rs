@@ -94,6 +94,11 @@ impl Setting {
         self.others.is_none_or(OtherServers::hand_over)
     }
 
+    /// Whether a session goes on when its connection is lost.
+    pub(crate) fn sessions_go_on(&self) -> bool {
+        self.others.is_none_or(OtherServers::sessions_go_on)
+    }
+
     pub(crate) fn promise(&self) -> Promise {
         self.others.map_or(Promise::Lease, OtherServers::promise)
     }

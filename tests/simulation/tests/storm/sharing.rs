@@ -9,11 +9,13 @@ use election_tokio::slots::SlotPlan;
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
+use zk_embedded::Profile;
 
 use crate::clerk::Clerk;
 use crate::keeper::Keeper;
 use crate::laws::Tally;
 use crate::network::{Port, Weather};
+use crate::others::Promise;
 use crate::process::Order;
 use crate::scene::{CALM, Cast, PROCESSES, Scene};
 use crate::setting::LONGEST;
@@ -32,8 +34,8 @@ pub(crate) struct Sharing {
 }
 
 impl Sharing {
-    pub(crate) async fn pass(seed: u64) -> Result<Tally, String> {
-        let mut sharing = Self::begin(seed).await;
+    pub(crate) async fn pass(servers: Profile, seed: u64) -> Result<Tally, String> {
+        let mut sharing = Self::begin(servers, seed).await;
         let laws = sharing.scene.laws.clone();
         sharing.scene.rage().await;
         sharing.clear_up().await;
@@ -46,8 +48,8 @@ impl Sharing {
             .map_or_else(|| Ok(laws.tally()), |law| Err(format!("{law} ({setting:?})")))
     }
 
-    async fn begin(seed: u64) -> Self {
-        let mut scene = Scene::begin(seed, Cast::Slots);
+    async fn begin(servers: Profile, seed: u64) -> Self {
+        let mut scene = Scene::begin(servers, seed, Cast::Slots);
         let way = scene.spared_way();
         // It makes the ledgers, and ends.
         drop(Clerk::begin(&way, 0, scene.rng.fork()).await);
@@ -69,6 +71,9 @@ impl Sharing {
             Err(error) => return self.scene.laws.broken(error.to_string()),
         };
         sleep(CALM).await;
+        if self.scene.setting.promise() == Promise::Nothing {
+            return self.all_stand_and_none_plans().await;
+        }
         let none = BTreeSet::new();
         self.scene.slots_are_shared_out(&none);
         let (tokens, tree) = (self.scene.laws.tokens_of_slots(), self.scene.tree_of_slots());
@@ -82,6 +87,20 @@ impl Sharing {
         self.a_member_is_drained(&keeper).await;
         self.a_rolling_restart_moves_nothing().await;
         self.a_planner_that_is_cut_off_is_replaced(&keeper).await;
+    }
+
+    /// Checks that all members wait for one to plan: each has its candidate, and for want of a lease none has planned.
+    async fn all_stand_and_none_plans(&self) {
+        for _ in 0..2 {
+            let candidates = self.scene.servers.children(&format!("{SLOTS}/members"));
+            if candidates.len() != PROCESSES {
+                self.scene.laws.broken(format!("in the calm these stand: {candidates:?}"));
+            }
+            if let Some((plan, _)) = self.scene.laws.plan_of_slots() {
+                self.scene.laws.broken(format!("without a lease one has planned: {plan}"));
+            }
+            sleep(LONGEST * 4).await;
+        }
     }
 
     /// Spoils the plan: it is written again as it was, and no slot is given up.

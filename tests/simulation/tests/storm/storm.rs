@@ -36,11 +36,7 @@ pub(crate) struct Storm {
 }
 
 impl Storm {
-    pub(crate) async fn pass(seed: u64) -> Result<Tally, String> {
-        Self::pass_on(Profile::ZooKeeper, seed).await
-    }
-
-    pub(crate) async fn pass_on(servers: Profile, seed: u64) -> Result<Tally, String> {
+    pub(crate) async fn pass(servers: Profile, seed: u64) -> Result<Tally, String> {
         let mut storm = Self::begin(servers, seed).await;
         let laws = storm.scene.laws.clone();
         storm.scene.rage().await;
@@ -53,7 +49,7 @@ impl Storm {
 
     async fn begin(servers: Profile, seed: u64) -> Self {
         let cast = if seed < FIRST_WITH_TREES { Cast::All } else { Cast::AllAndTrees };
-        let mut scene = Scene::begin_on(servers, seed, cast);
+        let mut scene = Scene::begin(servers, seed, cast);
         scene.laws.operated_is_to_end_by(EndsBy::of(seed));
         let way = scene.spared_way();
         let clerk = Clerk::begin(&way, scene.setting.elections, scene.rng.fork()).await;

@@ -65,6 +65,16 @@ fn a_watch_is_lost() {
     explore("2 of 2, 1 watch lost, 1 throttle", two(budget));
 }
 
+/// An entry, or what opens a round, is held back or too large: its participant fails, and holds up no other.
+#[test]
+fn what_a_participant_says_is_held_back_or_too_large() {
+    explore("2 of 2, 1 held back, 1 loss", two(Budget { held_back: 1, losses: 1, ..NONE }));
+    let budget = Budget { too_large: 1, throttles: 1, ..NONE };
+    explore("2 of 2, 1 too large, 1 throttle", two(budget));
+    let budget = Budget { held_back: 1, expiries: 1, ..NONE };
+    explore("2 of 2, 1 held back, 1 expiry", two(budget).lagging(0));
+}
+
 /// A participant that may not open a round, or end one, or see the others, says so, and holds up no other.
 #[test]
 fn a_participant_loses_a_right() {

@@ -44,13 +44,14 @@ impl Laws {
             return;
         }
         let mut book = self.book();
-        let Book { connections, leaders, locks, operated, permits, slots, .. } = &mut *book;
+        let Book { connections, leaders, locks, operated, permits, slots, well, .. } = &mut *book;
         let valid = [
             processes(leaders),
             processes(&mut locks.holders),
             processes(&mut operated.leaders),
             processes(&mut permits.holders),
             processes(&mut slots.holders),
+            processes(&mut well.leaders),
         ];
         let alone = valid.into_iter().flatten().find(|(process, _)| !connections.lasts(*process));
         if let Some((process, token)) = alone {

@@ -76,6 +76,8 @@ pub(crate) struct Tally {
     /// Of runs on an ensemble: times that another member led it.
     pub(crate) successions: u64,
     pub(crate) ensembles: u64,
+    /// Clocks of servers that were set.
+    pub(crate) clocks_set: u64,
     /// Plagues of servers that are not ZooKeeper's.
     pub(crate) plagues_of_others: u64,
     /// Runs in which clients ask such servers for a lease.
@@ -132,6 +134,7 @@ impl AddAssign for Tally {
         self.moments_unseen += other.moments_unseen;
         self.successions += other.successions;
         self.ensembles += other.ensembles;
+        self.clocks_set += other.clocks_set;
         self.plagues_of_others += other.plagues_of_others;
         self.without_lease += other.without_lease;
         self.judged += other.judged;
@@ -187,6 +190,31 @@ impl Tally {
             && self.taken > seeds
             && self.counted > seeds
             && self.judged > 100 * seeds
+    }
+}
+
+impl Tally {
+    /// Whether enough has happened in runs of slots alone on servers that are not ZooKeeper's.
+    pub(crate) fn slots_are_shared_on_others(self, seeds: u64) -> bool {
+        self.plagues_of_others > 2 * seeds
+            && self.without_lease > 0
+            && self.slots_gained > 20 * seeds
+            && self.plans > 4 * seeds
+            && self.slots_moved > 5 * seeds
+    }
+
+    /// Whether enough has happened in runs of checked members alone on such servers.
+    pub(crate) fn members_fall_ill_on_others(self, seeds: u64) -> bool {
+        self.plagues_of_others > 2 * seeds
+            && self.without_lease > 0
+            && self.well_leaders > 7 * seeds
+            && self.unwell > 2 * seeds
+            && self.gave_way > seeds / 2
+    }
+
+    /// Whether enough has happened in runs of cached trees alone on such servers.
+    pub(crate) fn trees_are_kept_on_others(self, seeds: u64) -> bool {
+        self.plagues_of_others > 2 * seeds && self.trees_are_kept_in_a_storm(seeds)
     }
 }
 

@@ -60,7 +60,7 @@ pub(super) struct WellBook {
     health: BTreeMap<usize, Health>,
     /// How long each process that works may work on once it is unwell.
     working: BTreeMap<usize, Duration>,
-    leaders: Grants<(), Leadership>,
+    pub(super) leaders: Grants<(), Leadership>,
     last: Option<(usize, Token)>,
     /// A leader that is to end its work for this candidate.
     heir: Option<(Token, Token)>,
@@ -142,8 +142,12 @@ impl Laws {
     pub(crate) fn work_begins(&self, process: usize, leadership: &Arc<Leadership>, terms: &Terms) {
         let token = leadership.token();
         self.tell(|| format!("process {process} works by {token}"));
+        self.is_given(process, token);
         let mut book = self.book();
-        let law = book.well.wrong_in((process, token), terms);
+        let unwell = book.well.is_unwell_in((process, token), terms);
+        let is_alone = self.exclude_each_other();
+        let out_of_turn = || book.well.is_out_of_turn((process, token)).filter(|_| is_alone);
+        let law = unwell.or_else(out_of_turn);
         if let Some(law) = law {
             book.broken(law);
         }
@@ -202,10 +206,10 @@ impl Laws {
     pub(crate) fn one_well_leader_at_most(&self) {
         let mut book = self.book();
         let Look { valid, risen } = book.well.leaders.look();
-        for (.., token) in &valid {
+        for (.., token) in valid.iter().filter(|_| self.exclude_each_other()) {
             book.chronicle.holds(("lock/well".to_owned(), Mode::Alone), *token);
         }
-        if valid.len() > 1 {
+        if valid.len() > 1 && self.exclude_each_other() {
             book.broken(format!("two lead by a check: {valid:?} (process, token)"));
         }
         if let Some(process) = risen {
@@ -250,12 +254,15 @@ impl Laws {
 const LONGEST_BOUND: Duration = Duration::from_millis(3 * 500 + 300 + 1500);
 
 impl WellBook {
-    /// Returns the law that the beginning of a work breaks, if it does.
-    fn wrong_in(&self, (process, token): (usize, Token), terms: &Terms) -> Option<String> {
+    /// Returns the law that a work breaks which begins where the member is unwell.
+    fn is_unwell_in(&self, (process, token): (usize, Token), terms: &Terms) -> Option<String> {
         let health = self.health.get(&process).copied().unwrap_or_default();
-        if health.is_unwell_for(terms.bound() + TURN) {
-            return Some(format!("{process} begins to work by {token}, and is unwell: {health:?}"));
-        }
+        let is_unwell = health.is_unwell_for(terms.bound() + TURN);
+        is_unwell.then(|| format!("{process} begins to work by {token}, and is unwell: {health:?}"))
+    }
+
+    /// Returns the law that a work breaks which begins out of turn.
+    fn is_out_of_turn(&self, (process, token): (usize, Token)) -> Option<String> {
         let last = self.last;
         if let Some((last_process, last)) = last {
             if token < last || (token == last && process != last_process) {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use bytes::BytesMut;
 use tokio::sync::Notify;
 use tokio::time;
-use zk_embedded::{ConnectionId, Database, Instant, Throttling, Transmit};
+use zk_embedded::{ConnectionId, Database, Instant, Throttling, Timestamp, Transmit};
 use zk_jute::SessionId;
 use zk_simulation::ensemble::{Member, PeerOutput, Server};
 
@@ -171,6 +171,11 @@ impl Host {
     /// Lets the clock by which sessions end go forward, if it leads others.
     pub(super) fn step_wall_clock(&mut self, step: Duration) {
         self.server.step_wall_clock(step);
+    }
+
+    /// Sets the clock of the day, by what it would have shown when the run began.
+    pub(super) fn set_wall_clock_at_origin(&mut self, time: Timestamp) {
+        self.server.set_wall_clock_at_origin(time);
     }
 
     /// Ends the process, which loses all that it had not on disk.

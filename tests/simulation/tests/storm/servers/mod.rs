@@ -9,7 +9,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bytes::BytesMut;
 use tokio::sync::Notify;
 use tokio::time::{self, sleep_until};
-use zk_embedded::{Config, ConnectionId, Database, Instant, Standalone, Throttling, Transmit};
+use zk_embedded::{
+    Config, ConnectionId, Database, Instant, Standalone, Throttling, Timestamp, Transmit,
+};
 use zk_jute::{OpCode, SessionId, Zxid};
 use zk_simulation::ensemble::{EnsembleConfig, Member, MemberRole, PeerOutput, Server};
 
@@ -156,6 +158,11 @@ impl Servers {
     /// Lets the clock by which the leader ends sessions go forward.
     pub(crate) fn step_wall_clock(&self, step: Duration) {
         self.with(self.leader().unwrap_or(0), |host| host.step_wall_clock(step));
+    }
+
+    /// Sets the clock of the day of a server, by what it would have shown when the run began.
+    pub(crate) fn set_wall_clock_at_origin(&self, place: usize, time: Timestamp) {
+        self.with(place, |host| host.set_wall_clock_at_origin(time));
     }
 
     /// Returns the server that leads, or believes that it does.
