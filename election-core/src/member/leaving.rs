@@ -35,6 +35,8 @@ impl Leaving {
                     end => end,
                 });
             }
+            // No server has looked at it, so this one may not have applied yet what another has executed before.
+            (Request::Create, Err(Failure::HeldBack | Failure::TooLarge)) => Leave::Barrier,
             // The look shows the owner of a znode, if there is one: it comes behind this reply.
             (Request::Create, _)
             | (Request::Barrier, Ok(Reply::BarrierPassed))

@@ -32,6 +32,15 @@ impl Removal for GiveBack {
 }
 
 impl GiveBack {
+    /// Returns the first step behind a claim that is in doubt, and was refused when it was sent again. The server that
+    /// refuses it has applied the first; where no server has looked at it, this one may not have.
+    pub(super) const fn after(refusal: &Result<Reply<'_>, Failure>) -> Self {
+        match refusal {
+            Err(Failure::HeldBack | Failure::TooLarge) => Self::Barrier,
+            _ => Self::LookAtPin,
+        }
+    }
+
     pub(super) fn answered(self, result: &Result<Reply<'_>, Failure>) -> Rest<Self> {
         match (self, result) {
             (Self::Barrier, Ok(Reply::BarrierPassed)) => Rest::GoesOn(Self::LookAtPin),

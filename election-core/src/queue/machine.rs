@@ -6,7 +6,6 @@ use core::mem;
 use heapless::String;
 
 use super::format::Key;
-use super::give_back::GiveBack;
 use super::stage::{Earlier, Parting, Session, TakerStage};
 use super::window::Extent;
 use super::{
@@ -239,15 +238,9 @@ impl<D: for<'a> From<&'a [u8]>, const N: usize> Taker<D, N> {
             Err(Failure::Aborted { part: 0, code: NO_NODE }) => self.missed(),
             // Another taker has it; or it is ephemeral, and goes with the session that has put it.
             Err(Failure::Aborted { code: NODE_EXISTS | NO_CHILDREN_FOR_EPHEMERALS, .. }) => None,
-            // No server has looked at it, so this one may not have applied yet what another has executed.
-            result @ Err(Failure::HeldBack | Failure::TooLarge) if earlier == Earlier::Lost => {
-                let parting = Parting::Failed(failure_of(&result));
-                self.stage = TakerStage::GivingBack(parting, GiveBack::Barrier);
-                None
-            }
             // The server does not tell what exists to a client that may not create it.
             result if earlier == Earlier::Lost => {
-                self.stage = TakerStage::giving_back(Parting::Failed(failure_of(&result)));
+                self.stage = TakerStage::giving_back_after(&result, failure_of(&result));
                 None
             }
             result => self.refused(&result),

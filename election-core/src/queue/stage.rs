@@ -9,6 +9,7 @@ use crate::command::{
     Check, Create, CreateMode, Delete, ExpectedVersion, Multi, NewZnode, Op, Part, Payload, Watch,
     Znode,
 };
+use crate::event::{Failure, Reply};
 use crate::id::Version;
 use crate::owed::{Owed, Removal as _};
 
@@ -105,6 +106,14 @@ pub(super) enum Session {
 impl<D> TakerStage<D> {
     pub(super) const fn giving_back(parting: Parting) -> Self {
         Self::GivingBack(parting, GiveBack::LookAtPin)
+    }
+
+    /// Gives back a claim that is in doubt, and was refused when it was sent again.
+    pub(super) const fn giving_back_after(
+        refusal: &Result<Reply<'_>, Failure>,
+        failure: TakerFailure,
+    ) -> Self {
+        Self::GivingBack(Parting::Failed(failure), GiveBack::after(refusal))
     }
 
     /// Returns the request, if there is one.

@@ -329,6 +329,21 @@ fn each_fault_befalls_a_member() {
     }
 }
 
+/// Connections were lost over a request as long, or no server takes one as long: the znode's, or that of later data.
+#[test]
+fn what_a_member_says_is_held_back_or_too_large() {
+    for options in [GIVEN, RANDOM, ONCE, UNIQUE] {
+        let b = Budget { held_back: 2, losses: 1, withdrawals: 1, ..NONE };
+        explore("1, 2 held back, 1 loss, 1 withdrawal", world(&[options], true, 1, b));
+        let b = Budget { held_back: 1, expiries: 1, deletions: 1, ..NONE };
+        explore("1, 1 held back, 1 expiry, 1 deletion", world(&[options], true, 1, b));
+        let b = Budget { too_large: 1, throttles: 1, losses: 1, ..NONE };
+        explore("1, 1 too large, 1 throttle, 1 loss", world(&[options], true, 1, b));
+    }
+    let b = Budget { held_back: 1, losses: 1, ..NONE };
+    explore("2, 1 held back, 1 loss", world(&[GIVEN, GIVEN], true, 0, b));
+}
+
 /// Worlds that count as one are alike.
 #[test]
 fn worlds_are_merged_by_right() {
