@@ -82,7 +82,8 @@ impl Table {
             *held.entry((*group, *member)).or_default() += 1;
         }
         let beyond = |((group, _), held): (&(Option<usize>, usize), &usize)| {
-            group.map_or(0, |group| held.saturating_sub(self.most[group]))
+            let most = group.and_then(|group| self.most.get(group));
+            most.map_or(0, |most| held.saturating_sub(*most))
         };
         held.iter().map(beyond).sum()
     }
@@ -98,7 +99,9 @@ impl Table {
         }
         let helps = |one: usize, other: usize| {
             let mut slots = self.slots.clone();
-            (slots[one].1, slots[other].1) = (slots[other].1, slots[one].1);
+            if let Ok([one, other]) = slots.get_disjoint_mut([one, other]) {
+                core::mem::swap(&mut one.1, &mut other.1);
+            }
             self.excess(&slots) < excess
         };
         let count = self.slots.len();
