@@ -290,6 +290,7 @@ impl World<'_> {
             self.client_of(node).and_then(|client| self.processes.get_mut(client))
         {
             process.clock_goes_on(self.now);
+            process.resumed_at = self.now;
             let announced =
                 process.client.as_ref().is_some_and(|client| client.announced().count() > 0);
             let valid = process.valid(self.now).next().is_some();

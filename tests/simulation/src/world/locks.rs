@@ -42,9 +42,10 @@ impl World<'_> {
         let Some(running) = &mut process.client else {
             return Ok(());
         };
-        // A process that comes late may be about to give up.
+        // A process that comes late, also behind a pause, may be about to give up.
         let overdue = Instant::since_origin(now.elapsed().saturating_sub(LATE));
-        if let Some(contender) = running.overdue(overdue) {
+        let overdue = running.overdue(overdue).filter(|_| self.now > process.resumed_at + LATE);
+        if let Some(contender) = overdue {
             return Err((
                 Law::GaveUpAsTold,
                 format!("{} waits past its deadline", name(contender)),

@@ -39,6 +39,8 @@ pub(super) struct Process {
     /// When its machine was held, and its clock stood still.
     stops: Vec<Stop>,
     pub(super) condition: Condition,
+    /// When it last went on after a pause.
+    pub(super) resumed_at: Time,
     pub(super) wake_at: Option<Time>,
     pub(super) client: Option<Client>,
     /// The connection that the client has, or is opening.
@@ -113,6 +115,7 @@ impl Process {
             clock,
             stops: Vec::new(),
             condition: Condition::Down,
+            resumed_at: Time::ORIGIN,
             wake_at: None,
             client: None,
             line: None,
