@@ -29,7 +29,7 @@ use crate::updates::{NoMoreUpdates, Updates};
 /// It has the latest observation and not all of them: it may pass over a leader that led only for a
 /// moment. Each observation was true at one moment, and observations never go back, whatever
 /// happens to servers and sessions: the tokens of the leaders grow. Without a connection the last
-/// observation stays; [`Client::connection_state`] shows the connection.
+/// observation stays; [`Client::connection_state`](crate::Client::connection_state) shows the connection.
 ///
 /// It is also a [`Stream`] of the changes from now on.
 #[must_use = "an observer that is dropped observes nothing"]
