@@ -211,7 +211,9 @@ impl World<'_> {
     /// Returns how much longer it takes until all is settled: all contenders have their turn.
     pub(super) fn settling_time(&self) -> Duration {
         let turns = u32::try_from(self.plan.nominees.len() * MOST_CONTENDERS).unwrap_or(u32::MAX);
-        let turn = BRIEFLY + self.plan.latency * 8 + self.plan.lateness * 4;
+        // Where no lease can be kept, each holds the lock until its user has waited for one in vain.
+        let waited = if self.plan.is_prompt() { Duration::ZERO } else { self.longest };
+        let turn = BRIEFLY + waited + self.plan.latency * 8 + self.plan.lateness * 4;
         let locks = self.plan.locks.map(|locks| LONGEST_WAIT + locks.longest * 2 + turn * turns);
         self.plan.settling_time() + locks.unwrap_or_default()
     }
