@@ -11,6 +11,7 @@
 
 mod costs;
 mod every_order;
+mod laws;
 mod messages;
 mod reader;
 #[path = "../search/mod.rs"]

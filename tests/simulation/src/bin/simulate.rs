@@ -3,10 +3,10 @@
 //! `simulate --seeds 10000 --from 0 [--profile P] [--grade G] [--story]` runs seeds 0 to 9999. A
 //! profile says what fails: `clients`, `follower`, `quorum`; without one the seeds take turns. A grade
 //! that does not hold under the profile is *expected* to break: `--grade contact --profile follower`.
-//! `--with broken-answers`, `rounds`, `operating`, `deletions`, `held-machines`,
-//! `keeper`, `old-keeper`, `raft-keeper`, `cuts`, `many`, `many-on-keeper`, `many-on-old-keeper` or
-//! `many-on-raft-keeper` adds what no seed draws. With `--story`, each seed tells what happened in it. A seed that breaks a law is cut down to the needed incidents, and told; the
-//! exit code is then 1. With `--until-broken` the first such seed is the last.
+//! `--with broken-answers`, `rounds`, `operating`, `deletions`, `held-machines`, `keeper`, `old-keeper`, `raft-keeper`,
+//! `cuts`, `many`, `many-on-keeper`, `many-on-old-keeper` or `many-on-raft-keeper` adds what no seed draws. With
+//! `--story`, each seed tells what happened in it. A seed that breaks a law is cut down to the needed incidents, and
+//! told; the exit code is then 1. With `--until-broken` the first such seed is the last.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -208,7 +208,8 @@ fn tell_of_trees(trees: TreeStats) {
 
 fn tell_of_slots(slots: SlotStats) {
     println!(
-        "slots: {} gained, {} lost, {} written to; {} plans, which moved {}, {} not held against another, {} with slots to keep apart, {} with a member that was drained",
+        "slots: {} gained, {} lost, {} written to; {} plans, which moved {}, {} not held against another, \
+         {} with slots to keep apart, {} with a member that was drained",
         slots.gained,
         slots.lost,
         slots.writes,

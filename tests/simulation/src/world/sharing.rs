@@ -144,8 +144,10 @@ impl World<'_> {
         self.delete_shares_left_behind(client);
         self.settle_client(client)?;
         // What is drained when the calm begins stays so.
+        if is_calm {
+            return Ok(());
+        }
         let chore = match deed {
-            _ if is_calm => return Ok(()),
             0 => Chore::Write(PLAN.to_owned()),
             1 => Chore::Delete(PLAN.to_owned()),
             2 | 3 => Chore::Create(drain_of(client)),
@@ -158,8 +160,8 @@ impl World<'_> {
     /// Deletes the candidates of members and the contenders for slots that the process before has left in a session
     /// that was handed over.
     fn delete_shares_left_behind(&mut self, client: usize) {
-        let newest = self.hosts.iter().map(Host::database).max_by_key(|it| it.last_zxid());
-        let (Some(process), Some(newest)) = (self.processes.get_mut(client), newest) else {
+        let (Some(process), Some(newest)) = (self.processes.get_mut(client), newest(&self.hosts))
+        else {
             return;
         };
         let now = process.now(self.now);
@@ -269,7 +271,8 @@ impl World<'_> {
         let Some((plan, _)) = book.plans.last() else {
             return Some("there is no plan".to_owned());
         };
-        let drained = self.newest().map(|newest| children_of(newest, DRAINED)).unwrap_or_default();
+        let newest = newest(&self.hosts);
+        let drained = newest.map(|newest| children_of(newest, DRAINED)).unwrap_or_default();
         let is_wrong = |(name, member): &(&SlotName, &PlannedMember)| {
             (member.weight == 0) != drained.iter().any(|it| **it == ***name)
         };
@@ -315,11 +318,7 @@ impl World<'_> {
     }
 
     fn znodes_of_share(&self) -> usize {
-        self.newest().map_or(0, |newest| below_nodes(newest).count())
-    }
-
-    fn newest(&self) -> Option<&Database> {
-        self.hosts.iter().map(Host::database).max_by_key(|database| database.last_zxid())
+        newest(&self.hosts).map_or(0, |newest| below_nodes(newest).count())
     }
 
     /// Returns the znodes that are left once all clients have.
@@ -338,6 +337,11 @@ impl World<'_> {
             .map(Chore::Create)
             .collect()
     }
+}
+
+/// Returns what the server shows that has applied most.
+fn newest(hosts: &[Host]) -> Option<&Database> {
+    hosts.iter().map(Host::database).max_by_key(|database| database.last_zxid())
 }
 
 /// Returns the paths of the candidates of members, and of the contenders for slots.
