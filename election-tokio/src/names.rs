@@ -82,7 +82,7 @@ impl Names {
             let at = Place::new("name", &child_path(&self.path, name), "register");
             RegisterError::Randomness { at, error }
         };
-        let id = NomineeId::from_bytes(self.client.shared().ids.draw().map_err(failed)?);
+        let id = self.client.shared().ids.nominee().map_err(failed)?;
         let registration = self.persistent(name, id);
         registration.register(data.into(), &self.acls).await?;
         Ok(registration)
