@@ -13,7 +13,7 @@ use tokio::time::timeout;
 use zk_test_kit::election::{Arena, ELECTION, LASTING, follows, leads, soon};
 use zk_test_kit::failure::{TestFailure, TestResult};
 use zk_test_kit::on_both_servers;
-use zk_test_kit::proxy::Proxy;
+use zk_test_kit::proxy::{Directions, Proxy};
 use zk_test_kit::raw::RawClient;
 use zk_test_kit::server::ServerKind;
 use zk_test_kit::wait::{SOON, eventually_async};
@@ -101,12 +101,18 @@ async fn a_session_that_is_gone_is_refused_or_replaced(server: ServerKind) -> Te
 }
 
 /// The server drops the connection before it looks at the password.
+///
+/// It never sees the end of the first connection, which a proxy holds back: Apache ZooKeeper notes one connection for
+/// each session, and an end that it sees while the session resumes may delete the note of the new connection
+/// (`ServerCnxnFactory.removeCnxnFromSessionMap` takes the session's id alone). That connection would not be dropped.
 async fn a_wrong_password_is_refused_and_costs_the_session_its_connection(
     server: ServerKind,
 ) -> TestResult {
     let arena = Arena::new(server, "forged").await?;
-    let first = arena.client().await?;
+    let proxy = Proxy::to(server.shared()?.addr())?;
+    let first = arena.client_by(&proxy).await?;
     first.create("/mine", "", CreateMode::Ephemeral).await?;
+    proxy.black_hole(Directions::ToServer);
     let text = first.detach()?.expose();
     let password = text.split('.').nth(4).unwrap();
     let forged = text.replace(password, &"00".repeat(password.len() / 2)).parse()?;
