@@ -47,6 +47,8 @@ pub(crate) struct Servers {
 #[derive(Debug)]
 struct Core {
     hosts: Vec<Host>,
+    /// The last transaction of each server that the laws have seen.
+    seen: Vec<Option<Zxid>>,
     lines: Lines,
     laws: Laws,
     elections: usize,
@@ -66,9 +68,10 @@ impl Servers {
             };
             Host::new(server, Clock { origin, rate })
         });
-        let hosts = hosts.collect();
+        let hosts: Vec<Host> = hosts.collect();
+        let seen = vec![None; hosts.len()];
         let lines = Lines::new(setting.servers, rng.fork());
-        let core = Core { hosts, lines, laws: laws.clone(), elections: setting.elections };
+        let core = Core { hosts, seen, lines, laws: laws.clone(), elections: setting.elections };
         let servers = Self { core: Arc::new(Mutex::new(core)), timer: Arc::new(Notify::new()) };
         tokio::spawn(servers.clone().keep_time());
         servers
@@ -295,9 +298,9 @@ impl Core {
         }
     }
 
-    /// Carries a server's messages after its step, and checks the laws.
+    /// Carries a server's messages after its step, and checks the laws if it shows another state.
     fn settle(&mut self, place: usize) {
-        let Some(host) = self.hosts.get_mut(place) else {
+        let (Some(host), Some(seen)) = (self.hosts.get_mut(place), self.seen.get_mut(place)) else {
             return;
         };
         for output in host.settle() {
@@ -310,6 +313,11 @@ impl Core {
                 }
             }
         }
+        let shown = Some(host.database().last_zxid());
+        if *seen == shown {
+            return;
+        }
+        *seen = shown;
         self.laws.recipes_show(host.database());
         self.laws.operated_shows(host.database());
         self.laws.slots_show(host.database());
