@@ -136,7 +136,7 @@ impl From<OnceError> for Failure {
 impl From<RevokeError> for Failure {
     fn from(error: RevokeError) -> Self {
         match error {
-            RevokeError::Request(error) => error.into(),
+            RevokeError::Request { error, .. } => error.into(),
             refused => OperatingFailure::Revoke(refused).into(),
         }
     }
@@ -279,7 +279,7 @@ impl From<VerifyError> for Failure {
 impl From<EndError> for Failure {
     fn from(error: EndError) -> Self {
         match error {
-            EndError::Request(error) => Self::Operation(error),
+            EndError::Request { error, .. } => Self::Operation(error),
             error => Self::Operating(error.into()),
         }
     }
@@ -289,7 +289,7 @@ impl From<StepDownRequestError> for Failure {
     fn from(error: StepDownRequestError) -> Self {
         match error {
             StepDownRequestError::Leader(error) => error.into(),
-            StepDownRequestError::Request(error) => Self::Operation(error),
+            StepDownRequestError::Request { error, .. } => Self::Operation(error),
             _ => Self::Internal("a request to step down failed in an unknown way"),
         }
     }
@@ -299,7 +299,7 @@ impl From<HandOverError> for Failure {
     fn from(error: HandOverError) -> Self {
         match error {
             HandOverError::Leader(error) => error.into(),
-            HandOverError::Request(error) => Self::Operation(error),
+            HandOverError::Request { error, .. } => Self::Operation(error),
             error => Self::Operating(error.into()),
         }
     }

@@ -19,6 +19,7 @@ pub use value::{ConfigValue, Configured};
 pub use watch::ConfigWatch;
 pub use write::CreateIfMissing;
 
+use self::error::{CREATE, SET, place};
 use self::write::Written;
 use crate::acl::Acls;
 use crate::client::Client;
@@ -61,7 +62,8 @@ impl<T: ConfigValue> Config<T> {
     ///
     /// [`ConfigError::Request`].
     pub async fn get(&self) -> Result<Configured<T>, ConfigError> {
-        Ok(Configured::of(self.client.find_data(&self.path).await?))
+        let failed = |error| ConfigError::Request { at: place(&self.path, "get"), error };
+        Ok(Configured::of(self.client.find_data(&self.path).await.map_err(failed)?))
     }
 
     /// Watches the value, from a task of its own on the current runtime.
@@ -83,7 +85,7 @@ impl<T: ConfigValue> Config<T> {
     /// [`ConfigError::may_have_happened`] says whether the value may have been replaced;
     /// [`ConfigError::Missing`].
     pub async fn set(&self, expected: Version, value: &T) -> Result<ConfigSet, ConfigError> {
-        let data = self.encoded(value)?;
+        let data = self.encoded(value, SET)?;
         Ok(match write::replace(&self.client, &self.path, &data, expected).await? {
             Written::Set(stat) => ConfigSet::Set(stat),
             Written::Differs => ConfigSet::Differs,
@@ -106,7 +108,7 @@ impl<T: ConfigValue> Config<T> {
             let present = self.get().await?;
             let version = present
                 .version()
-                .ok_or_else(|| ConfigError::Missing { path: self.path.clone() })?;
+                .ok_or_else(|| ConfigError::Missing { at: place(&self.path, "update") })?;
             if let ConfigSet::Set(stat) = self.set(version, &change(&present)).await? {
                 return Ok(stat);
             }
@@ -121,16 +123,16 @@ impl<T: ConfigValue> Config<T> {
     ///
     /// [`ConfigError::Encode`], [`ConfigError::InvalidAcl`] and [`ConfigError::Request`].
     pub async fn create_if_missing(&self, value: &T) -> Result<CreateIfMissing, ConfigError> {
-        let invalid = |error| ConfigError::InvalidAcl { path: self.path.clone(), error };
+        let invalid = |error| ConfigError::InvalidAcl { at: place(&self.path, CREATE), error };
         self.acls.checked().map_err(invalid)?;
-        write::create(&self.client, &self.path, &self.encoded(value)?, &self.acls).await
+        write::create(&self.client, &self.path, &self.encoded(value, CREATE)?, &self.acls).await
     }
 
-    fn encoded(&self, value: &T) -> Result<Bytes, ConfigError> {
-        let path = || self.path.clone();
+    fn encoded(&self, value: &T, step: &'static str) -> Result<Bytes, ConfigError> {
+        let at = || place(&self.path, step);
         value
             .encode()
-            .map_err(|error| ConfigError::Encode { path: path(), error: SharedError::new(error) })
+            .map_err(|error| ConfigError::Encode { at: at(), error: SharedError::new(error) })
     }
 }
 

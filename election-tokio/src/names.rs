@@ -13,6 +13,7 @@ use election_core::group::WhenTaken;
 use zk_jute::records::Stat;
 
 pub use error::RegisterError;
+use error::{RECIPE, REGISTER};
 pub use persistent::PersistentName;
 
 use crate::Error;
@@ -78,10 +79,8 @@ impl Names {
         name: &str,
         data: impl Into<Bytes>,
     ) -> Result<PersistentName, RegisterError> {
-        let failed = |error| {
-            let at = Place::new("name", &child_path(&self.path, name), "register");
-            RegisterError::Randomness { at, error }
-        };
+        let at = || Place::new(RECIPE, &child_path(&self.path, name), REGISTER);
+        let failed = |error| RegisterError::Randomness { at: at(), error };
         let id = self.client.shared().ids.nominee().map_err(failed)?;
         let registration = self.persistent(name, id);
         registration.register(data.into(), &self.acls).await?;

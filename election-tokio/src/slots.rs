@@ -30,6 +30,7 @@ pub use table::{SlotHolding, SlotTable};
 
 use crate::acl::Acls;
 use crate::client::{Client, CreateMode};
+use crate::error::Place;
 use crate::lock::Lock;
 use crate::path::{check_path, child_path};
 use election_session::slots::SlotPauses;
@@ -83,7 +84,7 @@ impl Slots {
         match created.await {
             Ok(_) => Ok(()),
             Err(error) if error.is_node_exists() => Ok(()),
-            Err(error) => Err(error.into()),
+            Err(error) => Err(SlotsError::Request { at: self.place("drain"), error }),
         }
     }
 
@@ -99,8 +100,13 @@ impl Slots {
         match self.client.repeated(|| self.client.delete(&path, Version::ANY)).await {
             Ok(()) => Ok(()),
             Err(error) if error.is_no_node() => Ok(()),
-            Err(error) => Err(error.into()),
+            Err(error) => Err(SlotsError::Request { at: self.place("admit"), error }),
         }
+    }
+
+    /// Returns the place of an error.
+    fn place(&self, step: &'static str) -> Place {
+        Place::new("slots", &self.path, step)
     }
 
     fn drained_member(&self, member: &str) -> Result<String, SlotsError> {

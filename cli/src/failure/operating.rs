@@ -75,7 +75,7 @@ impl OperatingFailure {
             Self::Verify(VerifyError::Failed {
                 failure: ObserverFailure::Rejected(code), ..
             }) => Some(ErrorCode::new(*code)),
-            Self::End(EndError::Transaction(error)) => error.code(),
+            Self::End(EndError::Transaction { error, .. }) => error.code(),
             _ => None,
         }
     }

@@ -12,7 +12,7 @@ impl From<SlotsError> for Failure {
             SlotsError::Election(error) => Self::Election(error),
             SlotsError::Ended(ended) => Self::Nomination(ended),
             SlotsError::Lock(error) => Self::Lock(error),
-            SlotsError::Request(error) => Self::Operation(error),
+            SlotsError::Request { error, .. } => Self::Operation(error),
             error => Self::Slots(error),
         }
     }

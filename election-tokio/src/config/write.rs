@@ -4,7 +4,7 @@ use bytes::Bytes;
 use zk_jute::Version;
 use zk_jute::records::Stat;
 
-use super::error::ConfigError;
+use super::error::{CREATE, ConfigError, SET, place};
 use crate::Error;
 use crate::acl::Acls;
 use crate::client::{Client, CreateMode, Obstacle};
@@ -47,7 +47,7 @@ pub(super) async fn replace(
     version: Version,
 ) -> Result<Written, ConfigError> {
     if version == Version::ANY {
-        return Err(ConfigError::VersionUnusable { path: path.to_owned() });
+        return Err(ConfigError::VersionUnusable { at: place(path, SET) });
     }
     let mut earlier = Earlier::None;
     loop {
@@ -58,13 +58,15 @@ pub(super) async fn replace(
         earlier = match (earlier.pass(client, error).await, earlier) {
             (Ok(earlier), _) => earlier,
             (Err(_), Earlier::Lost) => {
-                return Err(ConfigError::Unknown { path: path.to_owned() });
+                return Err(ConfigError::Unknown { at: place(path, SET) });
             }
             (Err(error), Earlier::None) if error.is_bad_version() => return Ok(Written::Differs),
             (Err(error), Earlier::None) if error.is_no_node() => {
-                return Err(ConfigError::Missing { path: path.to_owned() });
+                return Err(ConfigError::Missing { at: place(path, SET) });
             }
-            (Err(error), Earlier::None) => return Err(error.into()),
+            (Err(error), Earlier::None) => {
+                return Err(ConfigError::Request { at: place(path, SET), error });
+            }
         };
     }
 }
@@ -97,7 +99,10 @@ pub(super) async fn create(
         earlier = match (error.is_node_exists(), earlier) {
             (true, Earlier::None) => return Ok(CreateIfMissing::Existed),
             (true, Earlier::Lost) => return Ok(CreateIfMissing::Unknown),
-            (false, earlier) => earlier.pass(client, error).await?,
+            (false, earlier) => earlier
+                .pass(client, error)
+                .await
+                .map_err(|error| ConfigError::Request { at: place(path, CREATE), error })?,
         };
     }
 }

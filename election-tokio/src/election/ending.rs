@@ -19,6 +19,8 @@ const ROUNDS: usize = 8;
 /// The steps that errors name.
 const END: &str = "end";
 const DELETE: &str = "delete";
+const REOPEN: &str = "reopen";
+const IS_ENDED: &str = "is ended";
 
 /// The znodes that may stand beside an election node.
 const MARKS: [&str; 4] =
@@ -71,11 +73,21 @@ pub enum EndError {
         child: String,
     },
     /// A request failed. The call may have done a part of its work, and may be repeated.
-    #[error(transparent)]
-    Request(#[from] Error),
+    #[error("{at}: {error}")]
+    Request {
+        /// The recipe, its path and the step.
+        at: Place,
+        /// The failure.
+        error: Error,
+    },
     /// The transaction that deletes the node was refused. The election is ended.
-    #[error(transparent)]
-    Transaction(#[from] TransactionError),
+    #[error("{at}: {error}")]
+    Transaction {
+        /// The recipe, its path and the step.
+        at: Place,
+        /// The failure.
+        error: TransactionError,
+    },
 }
 
 /// The election node at one look.
@@ -123,7 +135,7 @@ impl Election {
         for _ in 0..ROUNDS {
             match self.try_end(&mut deleted).await {
                 Ok(Some(Sight::Ended { .. })) => return Ok(deleted),
-                Err(EndError::Request(error)) if error.is_connection_loss() => {}
+                Err(EndError::Request { error, .. }) if error.is_connection_loss() => {}
                 Ok(_) => {}
                 Err(error) => return Err(error),
             }
@@ -140,10 +152,10 @@ impl Election {
     ///
     /// [`EndError::ForeignFormat`] and [`EndError::Request`]. It may be called again.
     pub async fn reopen(&self) -> Result<Reopening, EndError> {
-        match self.spot.client.delete(&self.end_mark("reopen")?, Version::ANY).await {
+        match self.spot.client.delete(&self.end_mark(REOPEN)?, Version::ANY).await {
             Ok(()) => Ok(Reopening::Reopened),
             Err(error) if error.is_no_node() => Ok(Reopening::WasOpen),
-            Err(error) => Err(error.into()),
+            Err(error) => Err(self.failed(REOPEN)(error)),
         }
     }
 
@@ -155,7 +167,9 @@ impl Election {
     ///
     /// [`EndError::ForeignFormat`] and [`EndError::Request`].
     pub async fn is_ended(&self) -> Result<bool, EndError> {
-        Ok(self.spot.client.exists(&self.end_mark("is_ended")?).await?.is_some())
+        let sign = self.spot.client.exists(&self.end_mark(IS_ENDED)?).await;
+        let sign = sign.map_err(self.failed(IS_ENDED))?;
+        Ok(sign.is_some())
     }
 
     /// [Ends](Self::end) the election and deletes its node and the znodes beside it: the
@@ -182,17 +196,19 @@ impl Election {
     /// was done.
     pub async fn delete(&self, quiet: Duration) -> Result<u64, EndError> {
         self.end_mark(DELETE)?;
-        self.mark(OpCode::DELETE, "")?;
+        self.mark(OpCode::DELETE, "").map_err(self.failed(DELETE))?;
         let (mut deleted, mut last) = (0, self.contested());
         // The node that this call has found: the one of a later election is not its to delete.
         let mut found = None;
         for _ in 0..ROUNDS {
             last = match self.try_delete(quiet, &mut found, &mut deleted).await {
                 Ok(()) => return Ok(deleted),
-                Err(EndError::Request(error)) if error.is_connection_loss() => error.into(),
                 Err(
                     error @ (EndError::Contested { .. } | EndError::CandidatesKeepComing { .. }),
                 ) => error,
+                Err(EndError::Request { at, error }) if error.is_connection_loss() => {
+                    EndError::Request { at, error }
+                }
                 Err(error) => return Err(error),
             };
         }
@@ -203,6 +219,11 @@ impl Election {
         let foreign = || EndError::ForeignFormat { at: self.place(step) };
         let name = self.format.end_mark().ok_or_else(foreign)?;
         Ok(child_path(&self.spot.path, name))
+    }
+
+    /// Makes the error of a request in this step.
+    fn failed(&self, step: &'static str) -> impl Fn(Error) -> EndError {
+        move |error| EndError::Request { at: self.place(step), error }
     }
 
     fn contested(&self) -> EndError {
@@ -216,29 +237,31 @@ impl Election {
     /// Tries once, and returns the last look unless another client was in the way.
     async fn try_end(&self, deleted: &mut u64) -> Result<Option<Sight>, EndError> {
         let (client, mark) = (&self.spot.client, self.end_mark(END)?);
+        let failed = self.failed(END);
         match client.create_with_acl(&mark, "", CreateMode::Persistent, self.spot.acls()).await {
             Ok(_) => {}
             Err(error) if error.is_node_exists() => {}
             Err(error) if error.is_no_node() => {
-                self.create_node(error).await?;
+                self.create_node(error).await.map_err(failed)?;
                 return Ok(None);
             }
-            Err(error) => return Err(error.into()),
+            Err(error) => return Err(failed(error)),
         }
-        let sight = self.look().await?;
+        let sight = self.look().await.map_err(&failed)?;
         if let Sight::Ended { candidates, .. } = &sight
-            && let Some(not_empty) = client.delete_all(candidates, deleted).await?
+            && let Some(not_empty) =
+                client.delete_all(candidates, deleted).await.map_err(&failed)?
         {
-            return Err(not_empty.into());
+            return Err(failed(not_empty));
         }
         Ok(Some(sight))
     }
 
-    async fn create_node(&self, missing: Error) -> Result<(), EndError> {
+    async fn create_node(&self, missing: Error) -> Result<(), Error> {
         let mode = match self.policy.election_node {
             ElectionNode::Create(NodeKind::Persistent) => CreateMode::Persistent,
             ElectionNode::Create(NodeKind::Container) => CreateMode::Container,
-            ElectionNode::MustExist => return Err(missing.into()),
+            ElectionNode::MustExist => return Err(missing),
         };
         match self
             .spot
@@ -246,16 +269,16 @@ impl Election {
             .create_with_parents(&self.spot.path, "", mode, self.spot.acls())
             .await
         {
-            Err(error) if !error.is_node_exists() => Err(error.into()),
+            Err(error) if !error.is_node_exists() => Err(error),
             _ => Ok(()),
         }
     }
 
-    async fn look(&self) -> Result<Sight, EndError> {
+    async fn look(&self) -> Result<Sight, Error> {
         match self.spot.client.get_children(&self.spot.path).await {
             Ok(children) => Ok(self.sight_of(&children)),
             Err(error) if error.is_no_node() => Ok(Sight::Missing),
-            Err(error) => Err(error.into()),
+            Err(error) => Err(error),
         }
     }
 
@@ -289,11 +312,13 @@ impl Election {
         found: &mut Option<Zxid>,
         deleted: &mut u64,
     ) -> Result<(), EndError> {
-        let Some(node) = self.spot.client.exists(&self.spot.path).await? else {
+        let failed = self.failed(DELETE);
+        let node = self.spot.client.exists(&self.spot.path).await.map_err(&failed)?;
+        let Some(node) = node else {
             return self.delete_stray_marks().await;
         };
         if *found.get_or_insert(node.czxid) != node.czxid {
-            match self.look().await? {
+            match self.look().await.map_err(&failed)? {
                 Sight::Open => return Ok(()),
                 Sight::Missing => return Err(self.contested()),
                 // This call, or another operator, has ended that one, too.
@@ -302,7 +327,7 @@ impl Election {
         }
         *deleted += self.end().await?;
         sleep(quiet).await;
-        match self.look().await? {
+        match self.look().await.map_err(&failed)? {
             Sight::Missing | Sight::Open => return Err(self.contested()),
             Sight::Ended { candidates, .. } if !candidates.is_empty() => {
                 return Err(self.candidates_keep_coming());
@@ -313,7 +338,8 @@ impl Election {
             Sight::Ended { other: None, .. } => {}
         }
         let sign = self.spot.client.transaction().delete(&self.end_mark(DELETE)?, Version::ANY);
-        let (all, _) = self.with_marks(sign.delete(&self.spot.path, Version::ANY)).await?;
+        let all = sign.delete(&self.spot.path, Version::ANY);
+        let (all, _) = self.with_marks(all).await.map_err(failed)?;
         self.commit_deletion(all).await
     }
 
@@ -322,18 +348,19 @@ impl Election {
     async fn delete_stray_marks(&self) -> Result<(), EndError> {
         let (mode, start) = (CreateMode::Persistent, self.spot.client.transaction());
         let none = start.create_with_acl(&self.spot.path, "", mode, self.spot.acls());
-        let (all, marks) = self.with_marks(none.delete(&self.spot.path, Version::ANY)).await?;
+        let none = none.delete(&self.spot.path, Version::ANY);
+        let (all, marks) = self.with_marks(none).await.map_err(self.failed(DELETE))?;
         if marks == 0 {
             return Ok(());
         }
         match self.commit_deletion(all).await {
-            Err(EndError::Transaction(error)) if error.is_node_exists() => Ok(()),
+            Err(EndError::Transaction { error, .. }) if error.is_node_exists() => Ok(()),
             done => done,
         }
     }
 
     /// Adds the deletion of the marks that stand, in their versions, and returns how many there are.
-    async fn with_marks(&self, mut all: Transaction) -> Result<(Transaction, usize), EndError> {
+    async fn with_marks(&self, mut all: Transaction) -> Result<(Transaction, usize), Error> {
         let mut count = 0;
         for suffix in MARKS {
             let mark = self.mark(OpCode::DELETE, suffix)?;
@@ -348,12 +375,12 @@ impl Election {
     async fn commit_deletion(&self, all: Transaction) -> Result<(), EndError> {
         match all.commit().await {
             Ok(_) => Ok(()),
-            Err(TransactionError::Request(error)) => Err(error.into()),
+            Err(TransactionError::Request(error)) => Err(self.failed(DELETE)(error)),
             Err(error) if error.code() == Some(ErrorCode::NOT_EMPTY) => {
                 Err(self.candidates_keep_coming())
             }
             Err(error) if error.is_no_node() || error.is_bad_version() => Err(self.contested()),
-            Err(error) => Err(error.into()),
+            Err(error) => Err(EndError::Transaction { at: self.place(DELETE), error }),
         }
     }
 }

@@ -90,18 +90,28 @@ pub enum HandOverError {
     #[error(transparent)]
     Leader(#[from] VerifyError),
     /// A request failed. The call may be repeated.
-    #[error(transparent)]
-    Request(#[from] Error),
+    #[error("{at}: {error}")]
+    Request {
+        /// The recipe, its path and the step.
+        at: Place,
+        /// The failure.
+        error: Error,
+    },
     /// The mark that asks the nominees between was refused.
-    #[error(transparent)]
-    Transaction(#[from] TransactionError),
+    #[error("{at}: {error}")]
+    Transaction {
+        /// The recipe, its path and the step.
+        at: Place,
+        /// The failure.
+        error: TransactionError,
+    },
 }
 
 impl From<StepDownRequestError> for HandOverError {
     fn from(error: StepDownRequestError) -> Self {
         match error {
             StepDownRequestError::Leader(error) => Self::Leader(error),
-            StepDownRequestError::Request(error) => Self::Request(error),
+            StepDownRequestError::Request { at, error } => Self::Request { at, error },
         }
     }
 }
@@ -145,7 +155,8 @@ impl Election {
             return Err(HandOverError::ForeignFormat { at });
         }
         let deadline = deadline(within);
-        let Some((target, ahead)) = self.ahead_of(to).await? else {
+        let failed = |error| HandOverError::Request { at: self.place(HAND_OVER), error };
+        let Some((target, ahead)) = self.ahead_of(to).await.map_err(failed)? else {
             return Err(HandOverError::NoCandidate { at, token: to });
         };
         if ahead.is_empty() {
@@ -166,7 +177,7 @@ impl Election {
             },
             Ok(Either::Left((Err(_), _))) => Err(VerifyError::ClientClosed { at }.into()),
             Ok(Either::Right(_)) => Err(target.gone(at)),
-            Err(_) => match self.ahead_of(to).await? {
+            Err(_) => match self.ahead_of(to).await.map_err(failed)? {
                 None => Err(target.gone(at)),
                 Some((_, ahead)) if ahead.is_empty() => Ok(HandOver::To(to)),
                 Some((_, ahead)) => Ok(HandOver::Refused { by: tokens(&ahead) }),
@@ -293,7 +304,8 @@ impl Leadership {
         if to == self.token() {
             return Err(HandOverError::LeadsAlready { at });
         }
-        let Some((target, _)) = election.ahead_of(to).await? else {
+        let failed = |error| HandOverError::Request { at: election.place(HAND_OVER), error };
+        let Some((target, _)) = election.ahead_of(to).await.map_err(failed)? else {
             return Err(HandOverError::NoCandidate { at, token: to });
         };
         let mark = election.format.hand_over_mark(target.sequence);
@@ -301,7 +313,7 @@ impl Leadership {
             return Err(HandOverError::ForeignFormat { at });
         };
         let mark = child_path(&election.spot.path, mark.to_string());
-        election.delete_other_marks(&mark).await?;
+        election.delete_other_marks(&mark).await.map_err(failed)?;
         let asking = self.transaction().create_with_acl(
             &mark,
             "",
@@ -314,14 +326,15 @@ impl Leadership {
             Err(TransactionError::NotHeld) => {
                 return Err(HandOverError::Lost { at, lost: self.lost().await });
             }
-            asked => drop(asked?),
+            Err(error) => return Err(HandOverError::Transaction { at, error }),
+            Ok(_) => {}
         }
         let waiting = self.until_next(&election, &target);
         let outcome = match self.guard(timeout_at(deadline(within), waiting)).await {
             Err(loss) => Err(HandOverError::Lost { at, lost: loss.lost }),
             Ok(Ok(Ok(Wait::IsNext))) => Ok(HandOver::To(to)),
             Ok(Ok(Ok(Wait::IsGone))) => Err(target.gone(at)),
-            Ok(Ok(Err(error))) => Err(error.into()),
+            Ok(Ok(Err(error))) => Err(failed(error)),
             Ok(Err(_)) => self.refused(&election, &target).await,
         };
         // If this fails, the end of the session deletes it.
@@ -392,10 +405,11 @@ impl Leadership {
         election: &Election,
         target: &Candidate,
     ) -> Result<HandOver, HandOverError> {
-        let own = self.token();
-        match election.ahead_of(target.token).await? {
-            None => Err(target.gone(election.place(HAND_OVER))),
-            Some((_, mut ahead)) => {
+        let (own, at) = (self.token(), election.place(HAND_OVER));
+        match election.ahead_of(target.token).await {
+            Err(error) => Err(HandOverError::Request { at, error }),
+            Ok(None) => Err(target.gone(at)),
+            Ok(Some((_, mut ahead))) => {
                 ahead.retain(|candidate| own < candidate.token);
                 Ok(HandOver::Refused { by: tokens(&ahead) })
             }

@@ -16,10 +16,14 @@ use super::observation::Data;
 use super::verdict::VerifyError;
 use crate::Error;
 use crate::client::CreateMode;
+use crate::error::Place;
 use crate::recipe::{RecipeUpdate, Standing};
 
 /// The suffix that makes the path of the request from that of the election.
 pub(super) const SUFFIX: &str = ".step-down";
+
+/// The step that errors name.
+const ASK: &str = "ask the leader to step down";
 
 /// A request of a client that this leader steps down.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,8 +58,13 @@ pub enum StepDownRequestError {
     #[error(transparent)]
     Leader(#[from] VerifyError),
     /// The request could not be written.
-    #[error(transparent)]
-    Request(#[from] Error),
+    #[error("{at}: {error}")]
+    Request {
+        /// The recipe, its path and the step.
+        at: Place,
+        /// The failure.
+        error: Error,
+    },
 }
 
 impl Election {
@@ -92,12 +101,14 @@ impl Election {
         let to = to.map(|to| format!("to: {to}\n")).unwrap_or_default();
         let (by, millis) = (by.lines().next().unwrap_or_default(), within.as_millis());
         let text = format!("token: {token}\nwithin: {millis}\nby: {by}\n{to}\n{reason}");
-        let (path, content) = (self.mark(OpCode::SET_DATA, SUFFIX)?, Bytes::from(text));
+        let failed = |error| StepDownRequestError::Request { at: self.place(ASK), error };
+        let path = self.mark(OpCode::SET_DATA, SUFFIX).map_err(failed)?;
+        let content = Bytes::from(text);
         loop {
             match self.spot.client.set_data(&path, content.clone(), Version::ANY).await {
                 Ok(_) => return Ok(StepDownRequest::Made(token)),
                 Err(error) if error.is_no_node() => {}
-                Err(error) => return Err(error.into()),
+                Err(error) => return Err(failed(error)),
             }
             let mode = CreateMode::Persistent;
             match self
@@ -108,7 +119,7 @@ impl Election {
             {
                 Ok(_) => return Ok(StepDownRequest::Made(token)),
                 Err(error) if error.is_node_exists() => {}
-                Err(error) => return Err(error.into()),
+                Err(error) => return Err(failed(error)),
             }
         }
     }

@@ -60,8 +60,13 @@ pub enum RevokeError {
         at: Place,
     },
     /// A request to the server failed.
-    #[error(transparent)]
-    Request(#[from] Error),
+    #[error("{at}: {error}")]
+    Request {
+        /// The recipe, its path and the step.
+        at: Place,
+        /// The failure.
+        error: Error,
+    },
 }
 
 impl Contender {
@@ -94,12 +99,13 @@ impl Lock {
         if format.layout().revocation != Revocation::ByData {
             return Err(RevokeError::Format { at: self.place(REVOKE), format });
         }
+        let failed = |error| RevokeError::Request { at: self.place(REVOKE), error };
         let path = self.path_of(contender);
         let is_it = |stat: &zk_jute::records::Stat| Token::new(stat.czxid.get()) == contender.token;
         loop {
             let (data, stat) = match self.client().get_data(&path).await {
                 Err(error) if error.is_no_node() => return Ok(RevokeRequest::Gone),
-                read => read?,
+                read => read.map_err(failed)?,
             };
             if !is_it(&stat) {
                 return Ok(RevokeRequest::Gone);
@@ -118,7 +124,7 @@ impl Lock {
                 Err(error) if error.is_no_node() => return Ok(RevokeRequest::Gone),
                 // Another client was faster, perhaps with the same request.
                 Err(error) if error.is_bad_version() => {}
-                Err(error) => return Err(error.into()),
+                Err(error) => return Err(failed(error)),
             }
         }
     }
@@ -133,7 +139,9 @@ impl Lock {
     /// Those of [`Lock::request_revoke`].
     pub async fn request_revoke_of_holders(&self) -> Result<Vec<Contender>, RevokeError> {
         let mut asked = Vec::new();
-        for contender in self.contenders().await? {
+        let contenders = self.contenders().await;
+        let failed = |error| RevokeError::Request { at: self.place(REVOKE), error };
+        for contender in contenders.map_err(failed)? {
             if contender.turn == Turn::Holds
                 && self.request_revoke(&contender).await? == RevokeRequest::Made
             {
@@ -180,7 +188,7 @@ impl Lock {
             let error = match self.request_revoke(contender).await {
                 Ok(RevokeRequest::Gone) => return Ok(()),
                 Ok(RevokeRequest::Made) => break,
-                Err(RevokeError::Request(error)) => error,
+                Err(RevokeError::Request { error, .. }) => error,
                 Err(refused) => return Err(refused),
             };
             self.connected_again(error).await?;
@@ -220,9 +228,10 @@ impl Lock {
     }
 
     /// Waits for a connection, if the error was the lack of one.
-    async fn connected_again(&self, error: Error) -> Result<(), Error> {
+    async fn connected_again(&self, error: Error) -> Result<(), RevokeError> {
+        let failed = |error| RevokeError::Request { at: self.place(REVOKE), error };
         if !error.is_connection_loss() && !error.is_not_connected() {
-            return Err(error);
+            return Err(failed(error));
         }
         let mut updates = self.client().connection_updates();
         let is_settled = |state: &ConnectionState| {
@@ -234,7 +243,7 @@ impl Lock {
         };
         match updates.wait_for(is_settled).await {
             Ok(ConnectionState::Connected { .. }) => Ok(()),
-            _ => Err(error),
+            _ => Err(failed(error)),
         }
     }
 }

@@ -5,9 +5,11 @@ use election_core::group::NameOwner;
 use election_core::{NomineeId, SessionId};
 use zk_jute::Version;
 
-use super::error::RegisterError;
+use super::error::{RECIPE, REGISTER, RegisterError, UNREGISTER};
+use crate::Error;
 use crate::acl::Acls;
 use crate::client::{Client, CreateMode, Obstacle, TransactionError};
+use crate::error::Place;
 use crate::path::child_path;
 
 /// A name that stays until it is given back. Dropping this leaves it in place.
@@ -47,6 +49,7 @@ impl PersistentName {
     /// The refusal is committed, so a later read tells.
     pub(super) async fn register(&self, data: Bytes, acls: &Acls) -> Result<(), RegisterError> {
         let (persistent, mark) = (CreateMode::Persistent, self.mark());
+        let failed = |error| RegisterError::Request { at: self.place(REGISTER), error };
         loop {
             let made = self
                 .client
@@ -57,17 +60,19 @@ impl PersistentName {
                 .await;
             match made {
                 Ok(_) => return Ok(()),
-                Err(error) if error.is_no_node() => self.create_parent(acls).await?,
+                Err(error) if error.is_no_node() => {
+                    self.create_parent(acls).await.map_err(failed)?;
+                }
                 Err(error) if error.is_node_exists() => {
-                    if self.exists(&mark).await?.is_some() {
+                    if self.exists(&mark).await.map_err(failed)?.is_some() {
                         return Ok(());
                     }
                     // `None`: it has gone meanwhile.
-                    if let Some(owner) = self.exists(&self.path).await? {
-                        return Err(RegisterError::NameTaken { path: self.path.clone(), owner });
+                    if let Some(owner) = self.exists(&self.path).await.map_err(failed)? {
+                        return Err(RegisterError::NameTaken { at: self.place(REGISTER), owner });
                     }
                 }
-                Err(error) => self.pass(error).await?,
+                Err(error) => self.pass(REGISTER, error).await?,
             }
         }
     }
@@ -94,17 +99,22 @@ impl PersistentName {
                 // The first one was executed.
                 (Err(error), Earlier::Lost) if error.is_no_node() => return Ok(()),
                 (Err(error), Earlier::None) if error.is_no_node() => {
-                    return Err(RegisterError::NotRegistered { path: self.path.clone() });
+                    return Err(RegisterError::NotRegistered { at: self.place(UNREGISTER) });
                 }
                 (Err(error), earlier) => {
                     is_lost = if error.is_connection_loss() { Earlier::Lost } else { earlier };
-                    self.pass(error).await?;
+                    self.pass(UNREGISTER, error).await?;
                 }
             }
         }
     }
 
-    async fn create_parent(&self, acls: &Acls) -> Result<(), RegisterError> {
+    /// Returns the place of an error.
+    fn place(&self, step: &'static str) -> Place {
+        Place::new(RECIPE, &self.path, step)
+    }
+
+    async fn create_parent(&self, acls: &Acls) -> Result<(), Error> {
         let parent = self.path.rsplit_once('/').map_or("/", |(parent, _)| parent);
         let mode = CreateMode::Persistent;
         match self.client.create_with_parents(parent, "", mode, acls).await {
@@ -115,12 +125,12 @@ impl PersistentName {
                     self.client.pass(obstacle).await;
                     Ok(())
                 }
-                None => Err(error.into()),
+                None => Err(error),
             },
         }
     }
 
-    async fn exists(&self, path: &str) -> Result<Option<NameOwner>, RegisterError> {
+    async fn exists(&self, path: &str) -> Result<Option<NameOwner>, Error> {
         let stat = self.client.repeated(|| self.client.exists(path)).await?;
         Ok(stat.map(|stat| match stat.ephemeral_owner.get() {
             0 => NameOwner::Persistent,
@@ -128,16 +138,16 @@ impl PersistentName {
         }))
     }
 
-    async fn pass(&self, error: TransactionError) -> Result<(), RegisterError> {
-        match &error {
-            TransactionError::Request(request) => match Obstacle::of(request) {
+    async fn pass(&self, step: &'static str, error: TransactionError) -> Result<(), RegisterError> {
+        match error {
+            TransactionError::Request(error) => match Obstacle::of(&error) {
                 Some(obstacle) => {
                     self.client.pass(obstacle).await;
                     Ok(())
                 }
-                None => Err(error.into()),
+                None => Err(RegisterError::Request { at: self.place(step), error }),
             },
-            _ => Err(error.into()),
+            error => Err(RegisterError::Transaction { at: self.place(step), error }),
         }
     }
 }

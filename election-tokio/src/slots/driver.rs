@@ -116,7 +116,9 @@ impl Driver {
         let now = clock.now();
         match heard {
             Heard::Plan(plan) => self.planned(&plan),
-            Heard::PlanFailed(error) => return Err(error.into()),
+            Heard::PlanFailed(error) => {
+                return Err(SlotsError::Request { at: self.slots.place("hold"), error });
+            }
             Heard::Acquired((slot, acquired)) => self.acquired(slot, acquired)?,
             Heard::Ended(slot, end) => {
                 self.held.remove(&slot);

@@ -51,6 +51,11 @@ pub enum SlotsError {
         error: TransactionError,
     },
     /// A request failed.
-    #[error(transparent)]
-    Request(#[from] Error),
+    #[error("{at}: {error}")]
+    Request {
+        /// The recipe, its path and the step.
+        at: Place,
+        /// The failure.
+        error: Error,
+    },
 }

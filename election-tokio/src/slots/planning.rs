@@ -18,12 +18,13 @@ use super::{Slots, SlotsError};
 use crate::client::{CreateMode, Obstacle, TransactionError};
 use crate::config::ConfigValue;
 use crate::election::{Leadership, Nomination};
-use crate::error::Place;
 use crate::group::GroupWatch;
 use crate::{Error, ErrorKind};
 
 /// The target of logs of slots.
 pub(super) const SLOTS: &str = "election_tokio::slots";
+/// The step that errors name.
+const PLAN: &str = "plan";
 
 /// The planning of one member.
 #[derive(Debug)]
@@ -90,11 +91,12 @@ impl Planning {
         let paths = [self.slots.members_path(), self.slots.drained_path()];
         let [mut members, mut drained] = paths.each_ref().map(|path| client.group(path).watch());
         let [members_path, drained_path] = &paths;
-        let mut there = next_view(&mut members, members_path).await?;
-        let mut idle = next_view(&mut drained, drained_path).await?;
+        let failed = |error| self.failed(error);
+        let mut there = next_view(&mut members, members_path).await.map_err(failed)?;
+        let mut idle = next_view(&mut drained, drained_path).await.map_err(failed)?;
         loop {
             plans.mark_unchanged();
-            let stored = self.stored().await?;
+            let stored = self.stored().await.map_err(failed)?;
             let clock = &client.shared().clock;
             let (plan, version) = stored.unzip();
             let plan = plan.flatten();
@@ -119,8 +121,12 @@ impl Planning {
                     let drained = Box::pin(next_view(&mut drained, drained_path));
                     match select(quiet, select(members, drained)).await {
                         Either::Left(_) => {}
-                        Either::Right((Either::Left((view, _)), _)) => there = view?,
-                        Either::Right((Either::Right((view, _)), _)) => idle = view?,
+                        Either::Right((Either::Left((view, _)), _)) => {
+                            there = view.map_err(failed)?;
+                        }
+                        Either::Right((Either::Right((view, _)), _)) => {
+                            idle = view.map_err(failed)?;
+                        }
                     }
                 }
             }
@@ -128,7 +134,7 @@ impl Planning {
     }
 
     /// Reads the plan's znode: its plan, if it has one, and its version.
-    async fn stored(&self) -> Result<Option<(Option<SlotPlan>, Version)>, SlotsError> {
+    async fn stored(&self) -> Result<Option<(Option<SlotPlan>, Version)>, Error> {
         let (client, path) = (&self.slots.client, self.slots.plan_path());
         let Some((data, Stat { version, .. })) = client.find_data(&path).await? else {
             return Ok(None);
@@ -138,6 +144,11 @@ impl Planning {
             warn!(target: SLOTS, path, %error, "the plan is overwritten: it is written again");
         }
         Ok(Some((plan.ok(), version)))
+    }
+
+    /// Makes the error of a request of the planner.
+    fn failed(&self, error: Error) -> SlotsError {
+        SlotsError::Request { at: self.slots.place(PLAN), error }
     }
 
     /// Writes a plan in the place of this version. A write that is overtaken, or in doubt, is left:
@@ -163,14 +174,11 @@ impl Planning {
             // The term is over, which drops this.
             Err(TransactionError::NotHeld) => pending().await,
             Err(TransactionError::Request(error)) => {
-                let obstacle = Obstacle::of(&error).ok_or(error)?;
+                let obstacle = Obstacle::of(&error).ok_or_else(|| self.failed(error))?;
                 self.slots.client.pass(obstacle).await;
                 Ok(())
             }
-            Err(error) => {
-                let at = Place::new("slots", &self.slots.path, "plan");
-                Err(SlotsError::Plan { at, error })
-            }
+            Err(error) => Err(SlotsError::Plan { at: self.slots.place(PLAN), error }),
         }
     }
 }
@@ -191,9 +199,7 @@ fn present(members: &GroupView, drained: &GroupView) -> BTreeMap<SlotName, u32> 
 }
 
 /// Returns the next view, which there is until the watch has failed.
-async fn next_view(watch: &mut GroupWatch, path: &str) -> Result<GroupView, SlotsError> {
-    match watch.next().await {
-        Some(view) => Ok(view?),
-        None => Err(Error::new(OpCode::GET_CHILDREN2, path, ErrorKind::Closed).into()),
-    }
+async fn next_view(watch: &mut GroupWatch, path: &str) -> Result<GroupView, Error> {
+    let closed = || Err(Error::new(OpCode::GET_CHILDREN2, path, ErrorKind::Closed));
+    watch.next().await.unwrap_or_else(closed)
 }

@@ -5,8 +5,8 @@ use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 use zk_jute::SessionId;
 
 use super::{Slots, SlotsError};
-use crate::Token;
 use crate::lock::Turn;
+use crate::{Error, Token};
 
 /// All slots of the plan, and the members that hold them; made by [`Slots::table`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,18 +52,19 @@ impl Slots {
     /// The path is invalid, or a request failed.
     pub async fn table(&self) -> Result<SlotTable, SlotsError> {
         self.checked()?;
+        let failed = |error| SlotsError::Request { at: self.place("table"), error };
         let (client, path) = (&self.client, self.plan_path());
         let plan = match client.repeated(|| client.get_data(&path)).await {
             Ok((data, _)) => SlotPlan::decode(&data).ok(),
             Err(error) if error.is_no_node() => None,
-            Err(error) => return Err(error.into()),
+            Err(error) => return Err(failed(error)),
         };
         let owners = plan.iter().flat_map(SlotPlan::owners);
         let mut owners: Vec<_> =
             owners.map(|(slot, owner)| (slot.clone(), owner.cloned())).collect();
         owners.sort_by_key(|(slot, _)| (slot.parse::<u64>().unwrap_or(u64::MAX), slot.clone()));
         let rows = owners.into_iter().map(|(slot, planned)| self.holding(slot, planned));
-        let slots = stream::iter(rows).buffered(WINDOW).try_collect().await?;
+        let slots = stream::iter(rows).buffered(WINDOW).try_collect().await.map_err(failed)?;
         Ok(SlotTable { plan, slots })
     }
 
@@ -71,7 +72,7 @@ impl Slots {
         &self,
         slot: SlotName,
         planned: Option<SlotName>,
-    ) -> Result<SlotHolding, SlotsError> {
+    ) -> Result<SlotHolding, Error> {
         let lock = self.lock(&slot);
         let contenders = self.client.repeated(|| lock.contenders()).await?;
         let holder = contenders.iter().find(|contender| contender.turn == Turn::Holds);

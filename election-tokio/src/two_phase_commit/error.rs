@@ -128,8 +128,13 @@ pub enum CommitError {
         failure: CommitFailure,
     },
     /// A read failed.
-    #[error(transparent)]
-    Request(#[from] Error),
+    #[error("{at}: {error}")]
+    Request {
+        /// The recipe, its path and the step.
+        at: Place,
+        /// The failure.
+        error: Error,
+    },
     /// The client ended. The operation may have been executed, or not.
     #[error("{at}: {end}")]
     ClientClosed {

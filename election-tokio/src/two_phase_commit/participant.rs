@@ -11,6 +11,9 @@ use super::error::CommitError;
 use super::status::CommitStatus;
 use crate::recipe::Standing;
 
+/// The step that errors name.
+const CONTENT: &str = "read the content";
+
 /// A site that takes part in a transaction. It is present while this lives, also over expired
 /// sessions.
 ///
@@ -57,9 +60,9 @@ impl CommitParticipant {
         match self.course.client.get_data(self.course.site.path()).await {
             Ok((content, _)) => Ok(content),
             Err(error) if error.is_no_node() => {
-                Err(CommitError::NotFound { at: self.course.at("read the content") })
+                Err(CommitError::NotFound { at: self.course.at(CONTENT) })
             }
-            Err(error) => Err(error.into()),
+            Err(error) => Err(CommitError::Request { at: self.course.at(CONTENT), error }),
         }
     }
 

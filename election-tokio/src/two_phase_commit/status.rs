@@ -9,6 +9,7 @@ use zk_jute::records::Stat;
 
 use super::course::Course;
 use super::error::{CommitError, named};
+use crate::Error;
 
 /// The step that errors name.
 const STATUS: &str = "status";
@@ -95,7 +96,9 @@ impl Course {
     pub(super) async fn status(&self, id: Option<NomineeId>) -> Result<CommitStatus, CommitError> {
         let mut found = None;
         for _ in 0..ROUNDS {
-            let (status, is_whole) = self.look().await?;
+            let looked = self.look().await;
+            let (status, is_whole) =
+                looked.map_err(|error| CommitError::Request { at: self.at(STATUS), error })?;
             found = Some(status);
             if is_whole == Look::Whole {
                 break;
@@ -110,12 +113,12 @@ impl Course {
         }
     }
 
-    async fn look(&self) -> Result<(Option<CommitStatus>, Look), CommitError> {
+    async fn look(&self) -> Result<(Option<CommitStatus>, Look), Error> {
         let path = self.site.path();
         let children = match self.client.get_children(path).await {
             Ok(children) => children,
             Err(error) if error.is_no_node() => return Ok((None, Look::Whole)),
-            Err(error) => return Err(error.into()),
+            Err(error) => return Err(error),
         };
         let (mut sites, mut present) = (BTreeMap::new(), BTreeMap::new());
         let (mut state, mut look) = (None, Look::Whole);

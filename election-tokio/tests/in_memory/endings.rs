@@ -88,7 +88,9 @@ async fn an_election_that_was_never_held_can_be_ended() {
     let client = server.client().await;
     let election = client.election(ELECTION);
     let strict = election.clone().election_node(ElectionNode::MustExist);
-    assert!(matches!(strict.end().await, Err(EndError::Request(error)) if error.is_no_node()));
+    assert!(
+        matches!(strict.end().await, Err(EndError::Request { error, .. }) if error.is_no_node())
+    );
     let container = election.clone().election_node(ElectionNode::Create(NodeKind::Container));
     assert_eq!(container.end().await, Ok(0));
     let mut nomination = election.nominate().unwrap();

@@ -191,7 +191,7 @@ async fn a_candidate_that_goes_is_missed_over_no_lost_connection() {
         match asked {
             Err(HandOverError::CandidateGone { token, .. }) if token == to => told += 1,
             // The connection was lost before the leader was asked.
-            Err(HandOverError::Request(_) | HandOverError::NoCandidate { .. }) => {}
+            Err(HandOverError::Request { .. } | HandOverError::NoCandidate { .. }) => {}
             other => panic!("cut after {frames}: {other:?}"),
         }
     }

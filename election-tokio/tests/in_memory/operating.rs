@@ -177,7 +177,10 @@ async fn an_election_at_the_chroot_itself_is_refused() {
     assert_eq!(asked, Err(StepDownRequestError::Leader(refused().into())));
     let of_epoch = election.epoch().await.unwrap_err();
     assert_eq!(of_epoch.kind(), ErrorKind::InvalidPath(PathError::Chroot));
-    let EndError::Request(deleted) = election.delete(WITHIN).await.unwrap_err() else { panic!() };
+    let EndError::Request { error: deleted, .. } = election.delete(WITHIN).await.unwrap_err()
+    else {
+        panic!()
+    };
     assert_eq!(deleted.kind(), ErrorKind::InvalidPath(PathError::Chroot));
     settle().await;
     assert_eq!(server.children("/app"), Vec::<String>::new());

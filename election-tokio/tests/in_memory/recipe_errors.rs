@@ -2,8 +2,8 @@
 //! one line.
 
 use core::error::Error;
+use core::time::Duration;
 
-use election_tokio::Version;
 use election_tokio::acl::Acls;
 use election_tokio::barrier::BarrierError;
 use election_tokio::counter::CounterError;
@@ -11,11 +11,13 @@ use election_tokio::election::ElectionNode;
 use election_tokio::group::{MembershipError, WhenTaken};
 use election_tokio::lock::{LockError, LockFailure, LockLost};
 use election_tokio::slots::SlotEvent;
-use election_tokio::{Client, CreateMode, ErrorCode};
+use election_tokio::{Client, CreateMode, ErrorCode, Token, Version};
 use zk_jute::OpCode;
 
 use crate::lies::Lie;
 use crate::server::Server;
+
+const WITHIN: Duration = Duration::from_secs(60);
 
 /// Expects that the error names all of these, and that none below it says again what it has said.
 fn names(error: &dyn Error, words: &[&str]) {
@@ -66,7 +68,7 @@ async fn each_error_of_a_recipe_names_recipe_path_and_step() {
     names(&taken, &["group /group/a, join", "taken"]);
     assert!(matches!(taken, MembershipError::NameTaken { .. }));
     let names_of = other.names("/group").register("a", "2").await.unwrap_err();
-    names(&names_of, &["the name /group/a is taken"]);
+    names(&names_of, &["name /group/a, register", "taken"]);
 
     let closed = server.client().await;
     closed.clone().close().await.unwrap();
@@ -77,6 +79,46 @@ async fn each_error_of_a_recipe_names_recipe_path_and_step() {
     let many = closed.queue("/queue").put_many(["x", "y"]).await.unwrap_err();
     names(&many, &["queue /queue, put", "closed"]);
     names(&closed.counter("/c").get().await.unwrap_err(), &["counter /c, get", "closed"]);
+    let config = closed.config::<String>("/config");
+    names(&config.get().await.unwrap_err(), &["configuration /config, get", "closed"]);
+    let set = config.set(Version::new(0), &"x".into()).await.unwrap_err();
+    names(&set, &["configuration /config, set", "closed"]);
+    let created = config.create_if_missing(&"x".into()).await.unwrap_err();
+    names(&created, &["configuration /config, create", "closed"]);
+    let registered = closed.names("/group").register_persistent("b", "").await.unwrap_err();
+    names(&registered, &["name /group/b, register", "closed"]);
+    let id = client.names("/names").register_persistent("b", "").await.unwrap().id();
+    let given_back = closed.names("/group").persistent("b", id).unregister().await.unwrap_err();
+    names(&given_back, &["name /group/b, unregister", "closed"]);
+    let asked = closed.lock("/lock").request_revoke_of_holders().await.unwrap_err();
+    names(&asked, &["lock /lock, revoke", "closed"]);
+    let slots = closed.slots("/slots", 1);
+    names(&slots.drain("a").await.unwrap_err(), &["slots /slots, drain", "closed"]);
+    names(&slots.admit("a").await.unwrap_err(), &["slots /slots, admit", "closed"]);
+    names(&slots.table().await.unwrap_err(), &["slots /slots, table", "closed"]);
+    let begun = client.two_phase_commit("/commit").begin("x", ["a"]).await.unwrap();
+    client.close().await.unwrap();
+    let status = begun.status().await.unwrap_err();
+    names(&status, &["two-phase commit /commit, status", "closed"]);
+}
+
+/// Those of an operator.
+#[tokio::test(start_paused = true)]
+async fn each_error_of_operating_an_election_names_its_path_and_step() {
+    let server = Server::new();
+    let closed = server.client().await;
+    closed.clone().close().await.unwrap();
+    let election = closed.election("/leader");
+    names(&election.end().await.unwrap_err(), &["election /leader, end", "closed"]);
+    names(&election.reopen().await.unwrap_err(), &["election /leader, reopen", "closed"]);
+    names(&election.is_ended().await.unwrap_err(), &["election /leader, is ended", "closed"]);
+    let deleted = election.delete(WITHIN).await.unwrap_err();
+    names(&deleted, &["election /leader, delete", "closed"]);
+    let token = Token::new(1);
+    let given = election.hand_over(token, "ops", "", WITHIN).await.unwrap_err();
+    names(&given, &["election /leader, hand over", "closed"]);
+    let asked = election.request_step_down("ops", "", WITHIN).await.unwrap_err();
+    names(&asked, &["election /leader", "closed"]);
 }
 
 /// What ends with a leadership, a lock, a permit or a claim: the program that prints it holds several.
@@ -118,7 +160,7 @@ async fn each_loss_names_recipe_path_and_step() {
 async fn each_error_of_a_job_names_its_path_and_step() {
     let server = Server::new();
     let client = server.client().await;
-    let period = core::time::Duration::from_secs(1);
+    let period = Duration::from_secs(1);
     client.create("/words.once", "many", CreateMode::Persistent).await.unwrap();
     let foreign = client.once("/words", period).begin().await.unwrap_err();
     names(&foreign, &["/words.once is not the record of a run"]);
@@ -156,7 +198,7 @@ async fn each_recipe_names_a_chroot_that_is_missing() {
         names(&client.queue(path).take().await.unwrap_err(), &["queue", expected]);
         names(&client.counter(path).add(1).await.unwrap_err(), &["counter", expected]);
         names(&client.two_phase_commit(path).begin("", ["a"]).await.unwrap_err(), &[expected]);
-        let period = core::time::Duration::from_secs(1);
+        let period = Duration::from_secs(1);
         names(&client.once(path, period).begin().await.unwrap_err(), &[expected]);
     }
     assert!(server.children("/").is_empty(), "nothing was created");
@@ -216,7 +258,7 @@ async fn what_users_hold_shows_itself_in_one_line() {
     let claimed = client.queue("/queue").claim().await.unwrap();
     let mut slots = client.slots("/shards", 1).join("a").unwrap();
     let Some(Ok(SlotEvent::Gained(slot))) = slots.next().await else { panic!("no slot") };
-    let token = |token: election_tokio::Token| format!("token: {token}");
+    let token = |token: Token| format!("token: {token}");
     let cases = [
         (format!("{nomination:?}"), ["/leader", "Leading"].map(String::from)),
         (format!("{leadership:?}"), ["/leader/_c_".into(), token(leadership.token())]),

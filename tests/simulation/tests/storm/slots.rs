@@ -205,7 +205,7 @@ fn is_closed(error: &SlotsError) -> bool {
     match error {
         SlotsError::Ended(NominationEnded { reason: EndReason::ClientClosed(_), .. })
         | SlotsError::Lock(LockError::ClientClosed { .. }) => true,
-        SlotsError::Request(error) => matches!(error.kind(), ErrorKind::Closed),
+        SlotsError::Request { error, .. } => matches!(error.kind(), ErrorKind::Closed),
         _ => false,
     }
 }
@@ -221,7 +221,7 @@ fn is_throttled(error: &SlotsError) -> bool {
         | SlotsError::Lock(LockError::Failed { failure: LockFailure::Rejected(code), .. }) => {
             *code == THROTTLED
         }
-        SlotsError::Request(error) => {
+        SlotsError::Request { error, .. } => {
             matches!(error.kind(), ErrorKind::Refused(code) if code.get() == THROTTLED)
         }
         _ => false,

@@ -83,7 +83,7 @@ async fn an_election_at_the_chroot_itself_is_refused_and_leaves_nothing(
     assert_eq!(asked, Err(HandOverError::Leader(refused().into())));
     assert!(election.epoch().await.is_err_and(|error| is_at_chroot(&error)));
     let deleted = election.delete(Duration::ZERO).await;
-    assert!(matches!(deleted, Err(EndError::Request(error)) if is_at_chroot(&error)));
+    assert!(matches!(deleted, Err(EndError::Request { error, .. }) if is_at_chroot(&error)));
 
     let text = election.nominate().map(drop).map_err(|error| error.to_string());
     assert!(text.is_err_and(|text| text.contains("take a path below it")));
