@@ -32,7 +32,7 @@ use crate::transport::Connector;
 use alarm::Alarm;
 use frames::{BATCH, count};
 use inputs::Inputs;
-use link::{Arrived, Link};
+use link::{Arrived, DriverLink};
 use lookup::ServerLookup;
 use outputs::Outputs;
 use pace::Pace;
@@ -45,7 +45,7 @@ pub(crate) struct Driver {
     dialer: Dialer,
     lookup: ServerLookup,
     probe: Probe,
-    link: Link,
+    link: DriverLink,
     exchange: Exchange,
     alarm: Alarm,
     /// The inputs that wake it, once it was polled.
@@ -92,7 +92,7 @@ impl Driver {
             dialer,
             lookup: ServerLookup::new(source),
             probe: Probe::default(),
-            link: Link::Down,
+            link: DriverLink::Down,
             exchange: Exchange::None,
             frames: Vec::new(),
             unlocked: Unlocked::default(),
@@ -138,7 +138,7 @@ impl Driver {
             Arrived::Nothing => Progress::None,
             Arrived::Transport(Ok(transport)) => {
                 let framing = framed(transport, self.shared.max_reply);
-                self.link = Link::Up(Box::new(framing));
+                self.link = DriverLink::Up(Box::new(framing));
                 self.slack.was_taken(cx);
                 self.drive(|hub, now| hub.host.handle_opened(now));
                 Progress::Some
@@ -151,7 +151,7 @@ impl Driver {
                 let progress = if arrived < BATCH { Progress::None } else { Progress::Some };
                 if !self.frames.is_empty() {
                     self.slack.was_used();
-                    if let Link::Up(framing) = &self.link
+                    if let DriverLink::Up(framing) = &self.link
                         && FrameCodec::is_large(framing)
                     {
                         self.slack.was_taken(cx);
@@ -169,7 +169,7 @@ impl Driver {
 
     /// Reports that a part of a frame has come in, and nothing else.
     fn note_part(&mut self) {
-        if let Link::Up(framing) = &mut self.link
+        if let DriverLink::Up(framing) = &mut self.link
             && FrameCodec::take_part(framing)
             && self.frames.is_empty()
         {
@@ -215,7 +215,7 @@ impl Driver {
         if inputs.take() {
             return Progress::Some;
         }
-        let Self { shared, link: Link::Up(framing), now, alarm, .. } = self else {
+        let Self { shared, link: DriverLink::Up(framing), now, alarm, .. } = self else {
             return Progress::Some;
         };
         match requests::send(shared, framing, *now, alarm, inputs) {
@@ -244,12 +244,12 @@ impl Driver {
     /// something wakes the driver.
     fn poll_outputs(&mut self, inputs: &Inputs, cx: &mut Context<'_>) -> Progress {
         let mut ready = match &mut self.link {
-            Link::Up(framing) => match sink(framing).poll_ready(cx) {
+            DriverLink::Up(framing) => match sink(framing).poll_ready(cx) {
                 Poll::Pending => None,
                 Poll::Ready(Ok(())) => Some(framing),
                 Poll::Ready(Err(error)) => return self.link_failed(Some(error)),
             },
-            Link::Down | Link::Opening(_) => None,
+            DriverLink::Down | DriverLink::Opening(_) => None,
         };
         let mut sent = 0;
         let Self { shared, unlocked, frames, now, order, .. } = self;
@@ -310,7 +310,7 @@ impl Driver {
         match (outputs.transport, flushed) {
             (Some(zk_session::TransportCommand::Connect(server)), _) => self.open(server),
             (Some(zk_session::TransportCommand::Disconnect), _) => {
-                self.link = Link::Down;
+                self.link = DriverLink::Down;
                 self.exchange = Exchange::None;
                 self.probe.forget();
                 Progress::Some
@@ -347,7 +347,7 @@ impl Driver {
     /// Frees memory that a burst has taken.
     fn poll_slack(&mut self, cx: &mut Context<'_>) -> Progress {
         if self.slack.poll(cx).is_ready() {
-            if let Link::Up(framing) = &mut self.link {
+            if let DriverLink::Up(framing) = &mut self.link {
                 FrameCodec::give_back(framing);
             }
             self.frames.shrink_to_fit();
@@ -378,17 +378,17 @@ impl Driver {
             self.lookup.ask();
         }
         let Some(server) = server else {
-            self.link = Link::Down;
+            self.link = DriverLink::Down;
             return Progress::Some;
         };
         let connector = Arc::clone(&self.dialer.connector);
         self.exchange = Exchange::None;
-        self.link = Link::Opening(Box::pin(async move { connector.connect(&server).await }));
+        self.link = DriverLink::Opening(Box::pin(async move { connector.connect(&server).await }));
         Progress::Some
     }
 
     fn link_failed(&mut self, error: Option<io::Error>) -> Progress {
-        self.link = Link::Down;
+        self.link = DriverLink::Down;
         self.exchange = Exchange::None;
         self.drive(|hub, now| hub.transport_closed(now, error));
         Progress::Some

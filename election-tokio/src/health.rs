@@ -14,7 +14,7 @@ use zk_session::SessionEnd;
 
 use crate::client::Client;
 use crate::election::Blocker;
-use crate::hub::{Link, Shared};
+use crate::hub::{ConnectionPhase, Shared};
 use crate::state::ConnectFailure;
 
 /// How late the task of a client may be before the client counts as
@@ -98,10 +98,10 @@ impl ClientHealth {
     /// Makes the health. Takes no lock that is held for longer than it takes to copy a pointer.
     pub(crate) fn of(shared: &Shared) -> Self {
         let (vitals, now) = (&shared.vitals, shared.clock.now());
-        let (link, since) = vitals.link();
+        let (phase, since) = vitals.phase();
         let lasted = now.saturating_since(since);
         // A driver that has ended is not late.
-        if let (Link::Closed, Some(end)) = (link, vitals.end()) {
+        if let (ConnectionPhase::Closed, Some(end)) = (phase, vitals.end()) {
             return Self::Closed { end };
         }
         let overdue = vitals.overdue(shared.clock.awake(Instant::now()));
@@ -110,13 +110,15 @@ impl ClientHealth {
         }
         let lease_remaining = shared.lease_remaining().unwrap_or_default();
         let last_failure = vitals.last_failure();
-        match link {
-            Link::Connected => Self::Connected { lease_remaining },
-            Link::ReadOnly => Self::ReadOnly { lasted },
-            Link::Suspended => Self::Suspended { lasted, lease_remaining, last_failure },
-            Link::Expired => Self::Expired { lasted, last_failure },
-            // The driver writes the end before it closes the link.
-            Link::Connecting | Link::Closed => Self::Connecting { lasted, last_failure },
+        match phase {
+            ConnectionPhase::Connected => Self::Connected { lease_remaining },
+            ConnectionPhase::ReadOnly => Self::ReadOnly { lasted },
+            ConnectionPhase::Suspended => Self::Suspended { lasted, lease_remaining, last_failure },
+            ConnectionPhase::Expired => Self::Expired { lasted, last_failure },
+            // The driver writes the end before it writes that phase.
+            ConnectionPhase::Connecting | ConnectionPhase::Closed => {
+                Self::Connecting { lasted, last_failure }
+            }
         }
     }
 }

@@ -33,7 +33,7 @@ pub(crate) use servers::Servers;
 pub(crate) use shared::Shared;
 use sole::SoleRecipes;
 pub(crate) use unlocked::Unlocked;
-pub(crate) use vitals::{Link, Vitals};
+pub(crate) use vitals::{ConnectionPhase, Vitals};
 pub(crate) use watches::{StreamItem, WatchKey, WatchOutcome, WatchedChange, Watches};
 
 use crate::broadcast::Sender;

@@ -1,11 +1,10 @@
 //! Lists and reads of a taker: the items of the queue, and whether the queue has the taker's
 //! format.
 
-use super::machine::Told;
 use super::sibling::{SiblingQueue, Siblings};
 use super::stage::TakerStage;
 use super::window::Origin;
-use super::{Competition, Known, Lists, Taker, TakerEnd, TakerFailure, WhenEmpty};
+use super::{Competition, Known, Lists, Taker, TakerEnd, TakerFailure, TakerNotice, WhenEmpty};
 use crate::children::Children;
 use crate::command::Watch;
 use crate::event::{Failure, Reply, Stat};
@@ -17,7 +16,7 @@ impl<D: for<'a> From<&'a [u8]>, const N: usize> Taker<D, N> {
         watch: Watch,
         ticket: Ticket,
         result: Result<Reply<'_>, Failure>,
-    ) -> Told<D> {
+    ) -> Option<TakerNotice<D>> {
         match result {
             Ok(Reply::Children(names)) => {
                 self.watch = (watch != Watch::None).then_some(ticket);
@@ -33,7 +32,10 @@ impl<D: for<'a> From<&'a [u8]>, const N: usize> Taker<D, N> {
     }
 
     /// Decides whether the items of an earlier taker are as good as a list.
-    pub(super) fn compared(&mut self, result: Result<Reply<'_>, Failure>) -> Told<D> {
+    pub(super) fn compared(
+        &mut self,
+        result: Result<Reply<'_>, Failure>,
+    ) -> Option<TakerNotice<D>> {
         let origin = match result {
             Ok(Reply::Exists(Stat { token, arrivals, .. })) => Some(Origin { token, arrivals }),
             Err(Failure::NoNode) => None,
@@ -46,7 +48,7 @@ impl<D: for<'a> From<&'a [u8]>, const N: usize> Taker<D, N> {
         None
     }
 
-    fn fill(&mut self, names: Children<'_>) -> Told<D> {
+    fn fill(&mut self, names: Children<'_>) -> Option<TakerNotice<D>> {
         let origin = match self.origin {
             Known::Since(origin) => Some(origin),
             Known::NotYet | Known::Nothing => None,
@@ -60,7 +62,7 @@ impl<D: for<'a> From<&'a [u8]>, const N: usize> Taker<D, N> {
         siblings.found().and_then(|sibling| self.belongs_to(sibling))
     }
 
-    pub(super) fn belongs_to(&mut self, sibling: SiblingQueue) -> Told<D> {
+    pub(super) fn belongs_to(&mut self, sibling: SiblingQueue) -> Option<TakerNotice<D>> {
         self.end(TakerEnd::Failed(TakerFailure::Sibling(sibling)))
     }
 

@@ -18,10 +18,8 @@ use crate::event::{Event, Failure, Reply};
 use crate::id::{SessionId, Version};
 use crate::ticket::Ticket;
 
-pub(super) type Told<D> = Option<TakerNotice<D>>;
-
 impl<D: for<'a> From<&'a [u8]>, const N: usize> Taker<D, N> {
-    pub(super) fn take_in(&mut self, event: Event<'_>) -> Told<D> {
+    pub(super) fn take_in(&mut self, event: Event<'_>) -> Option<TakerNotice<D>> {
         match event {
             Event::Connected { session } => self.connected(session),
             Event::Disconnected => {
@@ -64,7 +62,7 @@ impl<D: for<'a> From<&'a [u8]>, const N: usize> Taker<D, N> {
         }
     }
 
-    fn connected(&mut self, session: SessionId) -> Told<D> {
+    fn connected(&mut self, session: SessionId) -> Option<TakerNotice<D>> {
         let is_another = self.session.is_some_and(|before| before != session);
         if is_another {
             self.stage.go_astray();
@@ -89,7 +87,7 @@ impl<D: for<'a> From<&'a [u8]>, const N: usize> Taker<D, N> {
     }
 
     /// Handles the end of the session; claims went with it.
-    fn expired(&mut self) -> Told<D> {
+    fn expired(&mut self) -> Option<TakerNotice<D>> {
         self.session = None;
         self.incarnation = self.incarnation.next();
         match (&self.stage, self.will) {
@@ -118,7 +116,11 @@ impl<D: for<'a> From<&'a [u8]>, const N: usize> Taker<D, N> {
         }
     }
 
-    fn replied(&mut self, ticket: Ticket, result: Result<Reply<'_>, Failure>) -> Told<D> {
+    fn replied(
+        &mut self,
+        ticket: Ticket,
+        result: Result<Reply<'_>, Failure>,
+    ) -> Option<TakerNotice<D>> {
         match result {
             Err(Failure::ConnectionLoss) => {
                 self.disconnected();
@@ -171,7 +173,7 @@ impl<D: for<'a> From<&'a [u8]>, const N: usize> Taker<D, N> {
         }
     }
 
-    fn read(&mut self, result: Result<Reply<'_>, Failure>) -> Told<D> {
+    fn read(&mut self, result: Result<Reply<'_>, Failure>) -> Option<TakerNotice<D>> {
         if let Some(sibling) = self.sibling_of(&result) {
             return self.belongs_to(sibling);
         }
@@ -198,7 +200,7 @@ impl<D: for<'a> From<&'a [u8]>, const N: usize> Taker<D, N> {
         data: D,
         earlier: Earlier,
         result: Result<Reply<'_>, Failure>,
-    ) -> Told<D> {
+    ) -> Option<TakerNotice<D>> {
         match (result, earlier) {
             (Ok(Reply::Deleted), _) => {
                 self.window.hit();
@@ -225,7 +227,11 @@ impl<D: for<'a> From<&'a [u8]>, const N: usize> Taker<D, N> {
         }
     }
 
-    fn claimed(&mut self, earlier: Earlier, result: Result<Reply<'_>, Failure>) -> Told<D> {
+    fn claimed(
+        &mut self,
+        earlier: Earlier,
+        result: Result<Reply<'_>, Failure>,
+    ) -> Option<TakerNotice<D>> {
         match result {
             // The name of the own child is of this taker and this session: it was created before.
             Ok(Reply::Committed(_)) | Err(Failure::Aborted { part: 0, code: NODE_EXISTS }) => {
@@ -247,7 +253,7 @@ impl<D: for<'a> From<&'a [u8]>, const N: usize> Taker<D, N> {
         }
     }
 
-    fn read_claimed(&mut self, result: Result<Reply<'_>, Failure>) -> Told<D> {
+    fn read_claimed(&mut self, result: Result<Reply<'_>, Failure>) -> Option<TakerNotice<D>> {
         if let Some(sibling) = self.sibling_of(&result) {
             self.stage = TakerStage::giving_back(Parting::Failed(TakerFailure::Sibling(sibling)));
             return None;
@@ -268,7 +274,11 @@ impl<D: for<'a> From<&'a [u8]>, const N: usize> Taker<D, N> {
         }
     }
 
-    fn finished(&mut self, earlier: Earlier, result: Result<Reply<'_>, Failure>) -> Told<D> {
+    fn finished(
+        &mut self,
+        earlier: Earlier,
+        result: Result<Reply<'_>, Failure>,
+    ) -> Option<TakerNotice<D>> {
         match (result, earlier) {
             (Ok(Reply::Committed(_)), _) => self.end(TakerEnd::Finished),
             (Err(Failure::Aborted { part: 0, code: NO_NODE }), Earlier::None) => {
@@ -286,7 +296,7 @@ impl<D: for<'a> From<&'a [u8]>, const N: usize> Taker<D, N> {
     }
 
     /// Gives up.
-    pub(super) fn leave(&mut self) -> Told<D> {
+    pub(super) fn leave(&mut self) -> Option<TakerNotice<D>> {
         let is_sent = matches!(self.link, TakerLink::InFlight(_));
         match &mut self.stage {
             TakerStage::GivingBack(..)
@@ -322,20 +332,23 @@ impl<D: for<'a> From<&'a [u8]>, const N: usize> Taker<D, N> {
     }
 
     /// Handles an item that another taker took first.
-    fn missed(&mut self) -> Told<D> {
+    fn missed(&mut self) -> Option<TakerNotice<D>> {
         self.window.miss();
         (self.competition, self.target) = (Competition::Noticed, None);
         None
     }
 
-    fn unknown(&mut self, data: D) -> Told<D> {
+    fn unknown(&mut self, data: D) -> Option<TakerNotice<D>> {
         // It stands if a session that was handed out has deleted it, and not yet.
         self.window.pass_over();
         let unknown = self.item(data).map(TakerEnd::Unknown);
         self.end_with(unknown)
     }
 
-    pub(super) fn refused(&mut self, result: &Result<Reply<'_>, Failure>) -> Told<D> {
+    pub(super) fn refused(
+        &mut self,
+        result: &Result<Reply<'_>, Failure>,
+    ) -> Option<TakerNotice<D>> {
         self.end(TakerEnd::Failed(failure_of(result)))
     }
 
@@ -343,7 +356,7 @@ impl<D: for<'a> From<&'a [u8]>, const N: usize> Taker<D, N> {
         self.target().map(|name| Item { name, data })
     }
 
-    fn end_with(&mut self, end: Option<TakerEnd<D>>) -> Told<D> {
+    fn end_with(&mut self, end: Option<TakerEnd<D>>) -> Option<TakerNotice<D>> {
         end.and_then(|end| self.end(end))
     }
 
@@ -351,7 +364,7 @@ impl<D: for<'a> From<&'a [u8]>, const N: usize> Taker<D, N> {
         clippy::unnecessary_wraps,
         reason = "it is what its callers tell, and they may tell nothing"
     )]
-    pub(super) fn end(&mut self, end: TakerEnd<D>) -> Told<D> {
+    pub(super) fn end(&mut self, end: TakerEnd<D>) -> Option<TakerNotice<D>> {
         (self.stage, self.watch) = (TakerStage::Over, None);
         // An item that is left where it is is the next one to be tried.
         if let TakerEnd::Withdrawn
@@ -379,7 +392,7 @@ impl<D: for<'a> From<&'a [u8]>, const N: usize> Taker<D, N> {
     }
 
     /// Chooses the next item, or a list, or rests.
-    fn choose(&mut self) -> Told<D> {
+    fn choose(&mut self) -> Option<TakerNotice<D>> {
         if self.will == Will::Leave {
             return self.end(TakerEnd::Withdrawn);
         }
@@ -418,7 +431,7 @@ impl<D: for<'a> From<&'a [u8]>, const N: usize> Taker<D, N> {
     }
 
     /// Returns the output that follows from the state.
-    pub(super) fn output(&mut self, notice: Told<D>) -> Output<'_, TakerNotice<D>> {
+    pub(super) fn output(&mut self, notice: Option<TakerNotice<D>>) -> Output<'_, TakerNotice<D>> {
         if self.link != TakerLink::Idle {
             return Output { command: None, notice };
         }

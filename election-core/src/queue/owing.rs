@@ -2,9 +2,9 @@
 
 use super::Taker;
 use super::give_back::GiveBack;
-use super::machine::{Told, failure_of};
+use super::machine::failure_of;
 use super::stage::{Parting, TakerStage};
-use super::told::TakerEnd;
+use super::told::{TakerEnd, TakerNotice};
 use crate::event::{Failure, Reply};
 use crate::owed::{Owed, Rest};
 
@@ -14,7 +14,7 @@ impl<D: for<'a> From<&'a [u8]>, const N: usize> Taker<D, N> {
         parting: Parting,
         step: GiveBack,
         result: &Result<Reply<'_>, Failure>,
-    ) -> Told<D> {
+    ) -> Option<TakerNotice<D>> {
         let (rest, end) = match step.answered(result) {
             Rest::GoesOn(step) => {
                 self.stage = TakerStage::GivingBack(parting, step);

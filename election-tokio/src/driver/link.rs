@@ -13,7 +13,7 @@ use crate::transport::Transport;
 
 type Opening = Pin<Box<dyn Future<Output = io::Result<Box<dyn Transport>>> + Send>>;
 
-pub(super) enum Link {
+pub(super) enum DriverLink {
     Down,
     Opening(Opening),
     Up(Box<Framing>),
@@ -27,7 +27,7 @@ pub(super) enum Arrived {
     Frames(Poll<Option<io::Error>>),
 }
 
-impl Link {
+impl DriverLink {
     /// Asks the transport, and puts what it has read into `frames`.
     pub(super) fn poll(&mut self, frames: &mut Vec<Frames>, cx: &mut Context<'_>) -> Arrived {
         match self {

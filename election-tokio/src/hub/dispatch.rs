@@ -149,7 +149,7 @@ impl Hub {
             ConnectFailure::NoneKnown { .. } => FailureKind::NoneKnown,
         };
         journal.note(Entry::ConnectFailed(Arc::clone(&failure)));
-        let (_, since) = vitals.link();
+        let (_, since) = vitals.phase();
         let lasted = now.saturating_since(since);
         let attempt = FailedAttempt { kind, failure: Arc::clone(&failure), lasted };
         repeats.outage.attempt_failed(attempt, now, journal);

@@ -19,8 +19,8 @@ pub(crate) struct Vitals {
     /// the client was made. The time that the machine sleeps does not count, because it wakes no
     /// timer.
     due_micros: AtomicU64,
-    /// [`Link`] and since when, in one number, so that the two belong together.
-    link: AtomicU64,
+    /// [`ConnectionPhase`] and since when, in one number, so that the two belong together.
+    phase: AtomicU64,
     /// The timeout of the session.
     timeout_micros: AtomicU64,
     end: OnceLock<SessionEnd>,
@@ -30,7 +30,7 @@ pub(crate) struct Vitals {
 
 /// The state of the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Link {
+pub(crate) enum ConnectionPhase {
     Connecting,
     Connected,
     ReadOnly,
@@ -39,14 +39,14 @@ pub(crate) enum Link {
     Closed,
 }
 
-/// Bits of the number that hold the [`Link`].
-const LINK_BITS: u32 = 3;
+/// Bits of the number that hold the [`ConnectionPhase`].
+const PHASE_BITS: u32 = 3;
 
 impl Vitals {
     pub(super) const fn new() -> Self {
         Self {
             due_micros: AtomicU64::new(0),
-            link: AtomicU64::new(Link::Connecting.number()),
+            phase: AtomicU64::new(ConnectionPhase::Connecting.number()),
             timeout_micros: AtomicU64::new(0),
             end: OnceLock::new(),
             last_failure: Mutex::new(None),
@@ -72,18 +72,21 @@ impl Vitals {
             // It ends once.
             let _ = self.end.set(*end);
         }
-        let link = Link::of(state);
-        let (before, since) = self.link();
-        let goes_on = link == before || link.is_between() && before.is_between();
+        let phase = ConnectionPhase::of(state);
+        let (before, since) = self.phase();
+        let goes_on = phase == before || phase.is_between() && before.is_between();
         let since = if goes_on { since } else { now };
-        self.link.store(micros(since.elapsed()) << LINK_BITS | link.number(), Ordering::Relaxed);
+        self.phase.store(micros(since.elapsed()) << PHASE_BITS | phase.number(), Ordering::Relaxed);
     }
 
     /// Returns the state of the connection, and since when it is connected or not.
-    pub(crate) fn link(&self) -> (Link, Instant) {
-        let number = self.link.load(Ordering::Relaxed);
-        let since = Duration::from_micros(number >> LINK_BITS);
-        (Link::from_number(number & ((1 << LINK_BITS) - 1)), Instant::since_origin(since))
+    pub(crate) fn phase(&self) -> (ConnectionPhase, Instant) {
+        let number = self.phase.load(Ordering::Relaxed);
+        let since = Duration::from_micros(number >> PHASE_BITS);
+        (
+            ConnectionPhase::from_number(number & ((1 << PHASE_BITS) - 1)),
+            Instant::since_origin(since),
+        )
     }
 
     /// Returns the last granted timeout of the session; zero before the first one.
@@ -112,7 +115,7 @@ impl Vitals {
     }
 }
 
-impl Link {
+impl ConnectionPhase {
     const fn of(state: &ConnectionState) -> Self {
         match state {
             ConnectionState::Connecting { .. } => Self::Connecting,
@@ -167,24 +170,27 @@ mod tests {
     fn what_lies_between_two_connections_counts_as_one() {
         let vitals = Vitals::new();
         let at = |seconds| Instant::since_origin(Duration::from_secs(seconds));
-        assert_eq!(vitals.link(), (Link::Connecting, at(0)));
+        assert_eq!(vitals.phase(), (ConnectionPhase::Connecting, at(0)));
         let (session, timeout) = (SessionId::new(1), Duration::from_secs(10));
         let connected = |read_only| ConnectionState::Connected { session, timeout, read_only };
         vitals.connection_is(&connected(false), at(1));
         vitals.connection_is(&connected(false), at(2));
-        assert_eq!((vitals.link(), vitals.session_timeout()), ((Link::Connected, at(1)), timeout));
+        assert_eq!(
+            (vitals.phase(), vitals.session_timeout()),
+            ((ConnectionPhase::Connected, at(1)), timeout)
+        );
         vitals
             .connection_is(&ConnectionState::Suspended { failures: 0, last_failure: None }, at(3));
         let expiry = zk_session::Expiry::Unreachable;
         vitals.connection_is(&ConnectionState::Expired { expiry }, at(17));
-        assert_eq!(vitals.link(), (Link::Expired, at(3)));
+        assert_eq!(vitals.phase(), (ConnectionPhase::Expired, at(3)));
         vitals.connection_is(&connected(true), at(18));
-        assert_eq!(vitals.link(), (Link::ReadOnly, at(18)));
+        assert_eq!(vitals.phase(), (ConnectionPhase::ReadOnly, at(18)));
         assert_eq!(vitals.end(), None);
         vitals.connection_is(&ConnectionState::Closed { end: SessionEnd::Closed }, at(19));
         assert_eq!(
-            (vitals.link(), vitals.end()),
-            ((Link::Closed, at(19)), Some(SessionEnd::Closed))
+            (vitals.phase(), vitals.end()),
+            ((ConnectionPhase::Closed, at(19)), Some(SessionEnd::Closed))
         );
     }
 
