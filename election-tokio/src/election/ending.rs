@@ -20,7 +20,7 @@ const ROUNDS: usize = 8;
 const END: &str = "end";
 const DELETE: &str = "delete";
 const REOPEN: &str = "reopen";
-const IS_ENDED: &str = "is ended";
+const IS_ENDED: &str = "is_ended";
 
 /// The znodes that may stand beside an election node.
 const MARKS: [&str; 4] =

@@ -111,7 +111,7 @@ async fn each_error_of_operating_an_election_names_its_path_and_step() {
     let election = closed.election("/leader");
     names(&election.end().await.unwrap_err(), &["election /leader, end", "closed"]);
     names(&election.reopen().await.unwrap_err(), &["election /leader, reopen", "closed"]);
-    names(&election.is_ended().await.unwrap_err(), &["election /leader, is ended", "closed"]);
+    names(&election.is_ended().await.unwrap_err(), &["election /leader, is_ended", "closed"]);
     let deleted = election.delete(WITHIN).await.unwrap_err();
     names(&deleted, &["election /leader, delete", "closed"]);
     let token = Token::new(1);
