@@ -55,15 +55,15 @@ fn an_election_that_is_ended_and_reopened() {
 /// Nominees that would end for an eviction are told of the end by its name.
 #[test]
 fn nominees_that_end_with_their_candidate_are_told_of_the_end() {
-    for on_loss in [OnLoss::End, OnLoss::StandUntilElected] {
+    for (on_loss, lag) in [(OnLoss::End, 2), (OnLoss::StandUntilElected, 1)] {
         let policy =
             Policy { on_loss, election_node: ElectionNode::MustExist, ..Policy::default() };
         let budget = Budget { losses: 1, ends: 1, throttles: 1, ..NO_FAULTS };
-        let world = World::with_policy(2, budget, policy).lagging(2);
-        explore("2 nominees that end, ended, 1 loss, 1 throttled", world);
+        let world = World::with_policy(2, budget, policy).lagging(lag);
+        explore(&format!("2 nominees, {on_loss:?}, ended, 1 loss, 1 throttled"), world);
         // The mark and the deletion are all that a server may lack.
         let world = World::with_policy(1, budget, policy).lagging(2);
-        explore("a nominee that ends, ended, 1 loss, 1 throttled", world);
+        explore(&format!("a nominee, {on_loss:?}, ended, 1 loss, 1 throttled"), world);
     }
 }
 

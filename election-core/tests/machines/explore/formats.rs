@@ -65,9 +65,9 @@ fn three_nominees_without_ids() {
 
 #[test]
 fn two_nominees_without_ids_a_withdrawal() {
-    let budget = Budget { losses: 2, expiries: 1, withdrawals: 1, ..NO_FAULTS };
+    let budget = Budget { losses: 1, expiries: 1, withdrawals: 1, ..NO_FAULTS };
     for (name, format) in [("n_", PLAIN), ("x-<session>-", SESSION)] {
-        let name = format!("2 nominees in {name}, 2 losses, 1 expiry, 1 withdrawal");
+        let name = format!("2 nominees in {name}, 1 loss, 1 expiry, 1 withdrawal");
         explore(&name, World::in_format(2, format, budget).lagging(1));
     }
 }
@@ -95,9 +95,9 @@ fn two_nominees_without_ids_a_handed_out_session() {
 /// The session's znode is the nomination's; another process may have created it.
 #[test]
 fn two_nominees_without_ids_a_hand_over() {
-    let budget = Budget { losses: 1, expiries: 1, withdrawals: 1, handovers: 1, ..NO_FAULTS };
+    let budget = Budget { losses: 1, expiries: 1, handovers: 1, ..NO_FAULTS };
     for (name, format) in [("n_", PLAIN), ("x-<session>-", SESSION)] {
-        let name = format!("2 nominees in {name}, 1 hand-over, 1 loss, 1 expiry, 1 withdrawal");
+        let name = format!("2 nominees in {name}, 1 hand-over, 1 loss, 1 expiry");
         explore(&name, World::in_format(2, format, budget).lagging(1));
     }
 }
@@ -154,14 +154,14 @@ fn two_nominees_without_ids_at_the_end_of_the_counter() {
 
 #[test]
 fn two_locks_without_ids() {
-    let budget = Budget { losses: 1, expiries: 1, withdrawals: 1, deadlines: 1, ..NO_FAULTS };
+    let budget = Budget { losses: 1, expiries: 1, deadlines: 1, ..NO_FAULTS };
     let options = [lock_in(PLAIN), lock_in(PLAIN)];
     let world = World::locks(&options, budget).lagging(1);
-    explore("2 locks in n_, 1 loss, 1 expiry, 1 withdrawal, 1 deadline", world);
-    let budget = Budget { losses: 2, expiries: 1, withdrawals: 1, ..NO_FAULTS };
+    explore("2 locks in n_, 1 loss, 1 expiry, 1 deadline", world);
+    let budget = Budget { losses: 1, expiries: 1, withdrawals: 1, ..NO_FAULTS };
     let tries = LockOptions { when_busy: WhenBusy::GiveUp, ..lock_in(SESSION) };
     let world = World::locks(&[lock_in(SESSION), tries], budget).lagging(1);
-    explore("a lock in x-<session>-, one that tries, 2 losses, 1 expiry, 1 withdrawal", world);
+    explore("a lock in x-<session>-, one that tries, 1 loss, 1 expiry, 1 withdrawal", world);
 }
 
 /// None leads while one of another format may.
@@ -215,13 +215,14 @@ fn locks_of_two_formats() {
     let budget = Budget { losses: 1, expiries: 1, withdrawals: 1, ..NO_FAULTS };
     let world = World::locks(&[LOCK, WRITE], budget).lagging(1);
     explore("a lock, a writer of another format, 1 loss, 1 expiry, 1 withdrawal", world);
+    let budget = Budget { losses: 1, withdrawals: 1, ..NO_FAULTS };
     let world = World::locks(&[READ, lock_in(PLAIN)], budget).lagging(1);
-    explore("a reader, a lock in n_, 1 loss, 1 expiry, 1 withdrawal", world);
-    let budget = Budget { losses: 1, looks: 1, ..NO_FAULTS };
+    explore("a reader, a lock in n_, 1 loss, 1 withdrawal", world);
+    let budget = Budget { losses: 1, ..NO_FAULTS };
     let world = World::locks(&[LOCK, WRITE, WRITE], budget).lagging(1);
-    explore("a lock, 2 writers of another format, 1 loss, 1 look", world);
+    explore("a lock, 2 writers of another format, 1 loss", world);
     let world = World::locks(&[WRITE, LOCK, LOCK], budget).lagging(1);
-    explore("a writer, 2 locks of another format, 1 loss, 1 look", world);
+    explore("a writer, 2 locks of another format, 1 loss", world);
 }
 
 /// The one that tries is refused, or gives up.
@@ -239,9 +240,46 @@ fn locks_beside_one_of_another_format() {
     let budget = Budget { losses: 1, expiries: 1, withdrawals: 1, ..NO_FAULTS };
     let world = beside(Kind::Lock, Some(FOREIGN), World::locks(&[READ, READ], budget)).lagging(1);
     explore("2 readers beside a lock, 1 loss, 1 expiry, 1 withdrawal", world);
+    let budget = Budget { losses: 1, withdrawals: 1, ..NO_FAULTS };
+    let tries = LockOptions { when_busy: WhenBusy::GiveUp, ..LOCK };
+    let world = beside(Kind::Read, Some(FOREIGN), World::locks(&[LOCK, tries], budget)).lagging(1);
+    explore("a lock, one that tries, beside a reader, 1 loss, 1 withdrawal", world);
+}
+
+/// What the short form has with one fault less each.
+#[test]
+#[ignore = "long form: run with --release"]
+fn long_two_nominees_without_ids_a_hand_over_or_a_withdrawal() {
+    let budget = Budget { losses: 1, expiries: 1, withdrawals: 1, handovers: 1, ..NO_FAULTS };
+    for (name, format) in [("n_", PLAIN), ("x-<session>-", SESSION)] {
+        let name = format!("2 nominees in {name}, 1 hand-over, 1 loss, 1 expiry, 1 withdrawal");
+        explore(&name, World::in_format(2, format, budget).lagging(1));
+    }
+    let budget = Budget { losses: 2, expiries: 1, withdrawals: 1, ..NO_FAULTS };
+    for (name, format) in [("n_", PLAIN), ("x-<session>-", SESSION)] {
+        let name = format!("2 nominees in {name}, 2 losses, 1 expiry, 1 withdrawal");
+        explore(&name, World::in_format(2, format, budget).lagging(1));
+    }
+}
+
+#[test]
+#[ignore = "long form: run with --release"]
+fn long_locks_without_ids_and_of_two_formats() {
+    let budget = Budget { losses: 2, expiries: 1, withdrawals: 1, ..NO_FAULTS };
+    let tries = LockOptions { when_busy: WhenBusy::GiveUp, ..lock_in(SESSION) };
+    let world = World::locks(&[lock_in(SESSION), tries], budget).lagging(1);
+    explore("a lock in x-<session>-, one that tries, 2 losses, 1 expiry, 1 withdrawal", world);
+    let budget = Budget { losses: 1, expiries: 1, withdrawals: 1, ..NO_FAULTS };
+    let world = World::locks(&[READ, lock_in(PLAIN)], budget).lagging(1);
+    explore("a reader, a lock in n_, 1 loss, 1 expiry, 1 withdrawal", world);
     let tries = LockOptions { when_busy: WhenBusy::GiveUp, ..LOCK };
     let world = beside(Kind::Read, Some(FOREIGN), World::locks(&[LOCK, tries], budget)).lagging(1);
     explore("a lock, one that tries, beside a reader, 1 loss, 1 expiry, 1 withdrawal", world);
+    let budget = Budget { losses: 1, looks: 1, ..NO_FAULTS };
+    let world = World::locks(&[LOCK, WRITE, WRITE], budget).lagging(1);
+    explore("a lock, 2 writers of another format, 1 loss, 1 look", world);
+    let world = World::locks(&[WRITE, LOCK, LOCK], budget).lagging(1);
+    explore("a writer, 2 locks of another format, 1 loss, 1 look", world);
 }
 
 #[test]

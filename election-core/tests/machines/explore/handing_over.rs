@@ -39,8 +39,15 @@ fn any_of_them_dies_while_the_leadership_is_handed_over() {
 
 #[test]
 fn an_operator_is_at_work_while_the_leadership_is_handed_over() {
-    let budget = Budget { deletions: 1, looks: 1, hand_overs: 1, ..NO_FAULTS };
-    explore("3 settled, handed over, 1 deletion, 1 look", settled(3, budget).lagging(1));
+    let budget = Budget { deletions: 1, hand_overs: 1, ..NO_FAULTS };
+    explore("3 settled, handed over, 1 deletion", settled(3, budget).lagging(1));
     let budget = Budget { ends: 1, hand_overs: 1, ..NO_FAULTS };
     explore("3 settled, handed over, ended", settled(3, budget).lagging(1));
+}
+
+#[test]
+#[ignore = "long form: run with --release"]
+fn long_an_operator_deletes_while_the_leadership_is_handed_over() {
+    let budget = Budget { deletions: 1, looks: 1, hand_overs: 1, ..NO_FAULTS };
+    explore("3 settled, handed over, 1 deletion, 1 look", settled(3, budget).lagging(1));
 }

@@ -101,6 +101,14 @@ fn a_writer_and_a_reader() {
 #[test]
 fn a_writer_and_a_reader_one_leaves() {
     let budget = Budget { losses: 1, expiries: 1, withdrawals: 1, deadlines: 1, ..NO_FAULTS };
+    let world = World::locks(&[WRITE, READ], budget).lagging(1);
+    explore("a writer, a reader, 1 loss, 1 expiry, 1 withdrawal, 1 deadline, lag of 1", world);
+}
+
+#[test]
+#[ignore = "long form: run with --release"]
+fn long_a_writer_and_a_reader_one_leaves() {
+    let budget = Budget { losses: 1, expiries: 1, withdrawals: 1, deadlines: 1, ..NO_FAULTS };
     let world = World::locks(&[WRITE, READ], budget).lagging(2);
     explore("a writer, a reader, 1 loss, 1 expiry, 1 withdrawal, 1 deadline", world);
 }
