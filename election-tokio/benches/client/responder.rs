@@ -1,5 +1,5 @@
-//! Answers `getData` with 100 bytes, or 64 KiB of the path `/large`, and `getChildren2` with 100,000 names: what remains
-//! is the client's own cost. Written by hand, and apart from the codec.
+//! Answers `getData` with 100 bytes, or 64 KiB of the path `/large`, and `getChildren` and `getChildren2` with 100,000
+//! names: what remains is the client's own cost. Written by hand, and apart from the codec.
 
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -10,17 +10,26 @@ use std::thread;
 const READ: usize = 64 * 1024;
 const PING: i32 = 11;
 const CLOSE_SESSION: i32 = -11;
-const GET_CHILDREN: i32 = 12;
+const GET_CHILDREN: i32 = 8;
+const GET_CHILDREN2: i32 = 12;
+/// The bytes of a `Stat`.
+const STAT: usize = 68;
 
 /// How many names a list has.
 pub(crate) const CHILDREN: usize = 100_000;
+/// The bytes of each name.
+const NAME: usize = 56;
 
 /// The bytes of an answer to `getData`, with the length before it.
 pub(crate) const ANSWER: usize = 4 + 16 + 4 + 100 + 68;
 
 /// The same of 64 KiB.
-#[allow(dead_code, reason = "only one of the two programs asks for it")]
+#[allow(dead_code, reason = "only one of the programs asks for it")]
 pub(crate) const LARGE_ANSWER: usize = ANSWER - 100 + 65_536;
+
+/// The bytes of an answer to `getChildren`, with the length before it.
+#[allow(dead_code, reason = "only one of the programs asks for it")]
+pub(crate) const LIST_ANSWER: usize = 4 + 16 + 4 + CHILDREN * (4 + NAME);
 
 /// One connection, as far as it has come.
 #[derive(Debug, Default)]
@@ -73,7 +82,8 @@ fn answer_request(frame: &[u8], output: &mut Vec<u8>) {
     let opcode = rest.first_chunk().map_or(0, |bytes| i32::from_be_bytes(*bytes));
     let body = match opcode {
         PING | CLOSE_SESSION => &[],
-        GET_CHILDREN => children(),
+        GET_CHILDREN => children().split_at(LIST_ANSWER - 4 - 16).0,
+        GET_CHILDREN2 => children(),
         // Behind the path comes the byte of the watch.
         _ if frame.get(12..).is_some_and(|path| path.starts_with(b"/large")) => large(),
         _ => data(),
@@ -108,7 +118,7 @@ fn children() -> &'static [u8] {
             list.extend_from_slice(&u32::try_from(name.len()).unwrap_or(0).to_be_bytes());
             list.extend_from_slice(name.as_bytes());
         }
-        list.extend_from_slice(&[0; 68]);
+        list.extend_from_slice(&[0; STAT]);
         list
     })
 }

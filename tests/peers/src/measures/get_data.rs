@@ -17,19 +17,16 @@ use crate::table::{Bar, Row};
 /// The megabytes of an answer to a large request.
 const LARGE: f64 = 65_536.0 / 1e6;
 
+/// How many times what a socket takes that only reads a list of 100,000 names.
+const LIST: f64 = 2.7;
+
 /// Counted by strace, a request each.
 const TRACED: u32 = 2000;
 
 pub(super) fn measure(bench: &mut Bench) -> Outcome<()> {
     let core = last_core()?;
-    let mut responder = pinned(core, Command::new(env::current_exe()?).arg("serve"));
-    // It ends once its standard input does.
-    responder.stdin(Stdio::piped()).stdout(Stdio::piped());
-    let mut responder = Process(responder.spawn()?);
-    let output = responder.0.stdout.take().ok_or("no standard output")?;
-    let mut port = String::new();
-    BufReader::new(output).read_line(&mut port)?;
-    let connect = format!("connect 127.0.0.1:{} 30000", port.trim());
+    let (_responder, connect) =
+        respond(pinned(core, Command::new(env::current_exe()?).arg("serve")))?;
     let mut entrants = bench.enter(&bench.contenders(), Some(core), &[connect])?;
     let mut tasks_cpu = Row::new("getData, 256 in flight by tasks: CPU", "µs");
     let mut tasks_rate = Row::new("– the same: requests", "thousand/s").higher_is_better();
@@ -81,6 +78,44 @@ pub(super) fn measure(bench: &mut Bench) -> Outcome<()> {
         bench.rows.push(calls);
     }
     Ok(())
+}
+
+/// Lists of 100,000 names, one after another.
+pub(super) fn of_lists(bench: &mut Bench) -> Outcome<()> {
+    let core = last_core()?;
+    let (_responder, connect) =
+        respond(pinned(core, Command::new(env::current_exe()?).arg("serve")))?;
+    let mut contenders = bench.contenders();
+    contenders.retain(|one| *one == Contender::Raw || one.is_on_tokio());
+    let mut entrants = bench.enter(&contenders, Some(core), &[connect])?;
+    let count = match bench.extent {
+        Extent::Quick => 2,
+        Extent::Whole => 50,
+    };
+    let mut row = Row::new("getChildren of 100,000 names: CPU", "ms").keeps_to(Bar::TimesRaw(LIST));
+    // The first round warms up.
+    for round in 0..=bench.rounds {
+        bench.each(&mut entrants, "getChildren", |_, Entrant { contender, worker }| {
+            let (_, cpu) = costs(worker, &format!("list {count}"))?;
+            if round > 0 {
+                row.push(*contender, micros(cpu) / f64::from(count) / 1000.0);
+            }
+            Ok(())
+        });
+    }
+    bench.rows.push(row);
+    Ok(())
+}
+
+/// Starts the responder; gives the order to connect to it. It ends with its process here.
+pub(super) fn respond(mut responder: Command) -> Outcome<(Process, String)> {
+    // It ends once its standard input does.
+    responder.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut responder = Process(responder.spawn()?);
+    let output = responder.0.stdout.take().ok_or("no standard output")?;
+    let mut port = String::new();
+    BufReader::new(output).read_line(&mut port)?;
+    Ok((responder, format!("connect 127.0.0.1:{} 30000", port.trim())))
 }
 
 /// Returns the number of requests: about half a second's worth, of the fast ones less.

@@ -45,8 +45,9 @@ impl Bench {
     /// Goes through all that is wanted.
     pub(crate) fn run(&mut self, arguments: &Arguments) {
         type Measure = fn(&mut Bench) -> Outcome<()>;
-        let measures: [(&str, Measure); 9] = [
+        let measures: [(&str, Measure); 10] = [
             ("get-data", get_data::measure),
+            ("lists", get_data::of_lists),
             ("threads", threads::measure),
             ("take-over", take_over::measure),
             ("many-take-over", take_over::of_many),

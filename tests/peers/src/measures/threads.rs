@@ -2,14 +2,14 @@
 //! each core.
 
 use std::env;
-use std::io::{BufRead as _, BufReader};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use super::Bench;
+use super::get_data::respond;
 use crate::arguments::Extent;
 use crate::contender::Contender;
 use crate::outcome::Outcome;
-use crate::process::{Process, Worker, ending_with_us, number};
+use crate::process::{Worker, ending_with_us, number};
 use crate::table::{Bar, Row};
 
 /// What two threads do of the requests that one does. Tokio wakes its second thread for each batch of answers, and the
@@ -49,13 +49,8 @@ impl Rows {
 
 pub(super) fn measure(bench: &mut Bench) -> Outcome<()> {
     let mut responder = ending_with_us(env::current_exe()?);
-    // It ends once its standard input does.
-    responder.arg("serve").stdin(Stdio::piped()).stdout(Stdio::piped());
-    let mut responder = Process(responder.spawn()?);
-    let output = responder.0.stdout.take().ok_or("no standard output")?;
-    let mut port = String::new();
-    BufReader::new(output).read_line(&mut port)?;
-    let connect = format!("connect 127.0.0.1:{} 30000", port.trim());
+    responder.arg("serve");
+    let (_responder, connect) = respond(responder)?;
     let mut pairs = Vec::new();
     for contender in bench.contenders().into_iter().filter(|one| one.is_on_tokio()) {
         match Pair::start(contender, &connect) {

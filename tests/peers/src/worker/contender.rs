@@ -19,6 +19,9 @@ pub(crate) trait Contender: Clone + Send + Sync + Sized + 'static {
     /// Reads a znode; gives the length of its data.
     fn get_data(&self, path: &'static str) -> impl Future<Output = Outcome<usize>> + Send;
 
+    /// Lists the children of a znode, and looks at each name; gives their number.
+    fn list(&self, path: &'static str) -> impl Future<Output = Outcome<usize>> + Send;
+
     /// Stands in the election of the seat, leads, resigns when it is told to, and stands again.
     fn candidate(self, seat: Seat) -> impl Future<Output = Outcome<()>> + Send;
 

@@ -10,6 +10,7 @@ use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use super::contender::Contender;
 use super::nanos;
 use crate::outcome::{Outcome, failed};
+use crate::responder::CHILDREN;
 
 /// Requests in flight.
 pub(super) const WINDOW: usize = 256;
@@ -58,6 +59,18 @@ pub(super) async fn large<C: Contender>(client: &C, count: usize) -> Outcome<Vec
         .collect();
     for task in tasks {
         task.await??;
+    }
+    Ok(vec![nanos(start.elapsed())])
+}
+
+/// Lists 100,000 names, again and again.
+pub(super) async fn list<C: Contender>(client: &C, count: usize) -> Outcome<Vec<u64>> {
+    let start = Instant::now();
+    for _ in 0..count {
+        match client.list(PATH).await? {
+            CHILDREN => {}
+            names => return failed(format!("{names} names")),
+        }
     }
     Ok(vec![nanos(start.elapsed())])
 }

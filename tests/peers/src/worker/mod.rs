@@ -7,6 +7,7 @@
 //! tasks COUNT                   getData by 256 tasks: nanoseconds
 //! futures COUNT                 getData by 256 futures in one task: nanoseconds
 //! large COUNT                   getData of 64 KiB by eight tasks: nanoseconds
+//! list COUNT                    getChildren of 100,000 names, one after another: nanoseconds
 //! one COUNT                     getData one after another: the median in nanoseconds
 //! probe COUNT                   the same beside 64 busy tasks: nanoseconds, of the median, of 999 in 1,000
 //! stand NODE COUNT SESSIONS     candidates on `one` session, or each on its `own`
@@ -126,6 +127,7 @@ impl<C: Contender> Worker<C> {
             ["tasks", count] => load::tasks(self.client()?, count.parse()?).await,
             ["futures", count] => load::futures(self.client()?, count.parse()?).await,
             ["large", count] => load::large(self.client()?, count.parse()?).await,
+            ["list", count] => load::list(self.client()?, count.parse()?).await,
             ["one", count] => load::one_at_a_time(self.client()?, count.parse()?).await,
             ["probe", count] => load::probe(self.client()?, count.parse()?).await,
             ["stand", node, count, "one"] => {

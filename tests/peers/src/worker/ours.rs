@@ -27,6 +27,10 @@ impl Contender for Ours {
         Ok(self.0.get_data(path).await?.0.len())
     }
 
+    async fn list(&self, path: &'static str) -> Outcome<usize> {
+        Ok(self.0.get_children(path).await?.iter().filter(|name| !name.is_empty()).count())
+    }
+
     async fn candidate(self, mut seat: Seat) -> Outcome<()> {
         let election = self.0.election(&seat.node);
         let in_place = |role: &Role| matches!(role, Role::Following { .. } | Role::Leading { .. });
@@ -54,6 +58,10 @@ impl Contender for OursSettled {
 
     async fn get_data(&self, path: &'static str) -> Outcome<usize> {
         self.0.get_data(path).await
+    }
+
+    async fn list(&self, path: &'static str) -> Outcome<usize> {
+        self.0.list(path).await
     }
 
     async fn candidate(self, seat: Seat) -> Outcome<()> {

@@ -11,7 +11,7 @@ use super::load::{FEW, WINDOW, median};
 use super::wire::{self, Connection};
 use super::{answer, nanos};
 use crate::outcome::{Outcome, failed};
-use crate::responder::{ANSWER, LARGE_ANSWER};
+use crate::responder::{ANSWER, LARGE_ANSWER, LIST_ANSWER};
 
 /// How the next one learns that it leads.
 #[derive(Clone, Copy)]
@@ -70,9 +70,14 @@ impl Worker {
                 Ok(Vec::new())
             }
             ["tasks" | "futures", count] => {
-                self.pipelined("/election", WINDOW, ANSWER, count.parse()?)
+                self.pipelined(&wire::get_data("/election"), WINDOW, ANSWER, count.parse()?)
             }
-            ["large", count] => self.pipelined("/large", FEW, LARGE_ANSWER, count.parse()?),
+            ["large", count] => {
+                self.pipelined(&wire::get_data("/large"), FEW, LARGE_ANSWER, count.parse()?)
+            }
+            ["list", count] => {
+                self.pipelined(&wire::list("/election"), 1, LIST_ANSWER, count.parse()?)
+            }
             ["one", count] => self.one_at_a_time(count.parse()?),
             ["stand", node, count, sessions] => self.stand(node, count.parse()?, sessions),
             ["turn"] => self.turn(),
@@ -91,13 +96,13 @@ impl Worker {
     /// Sends a window of requests in one write, and so on.
     fn pipelined(
         &mut self,
-        path: &str,
+        request: &[u8],
         window: usize,
         answer: usize,
         count: usize,
     ) -> Outcome<Vec<u64>> {
         let connection = self.deleting.as_mut().ok_or("not connected")?;
-        let requests = wire::get_data(path).repeat(window);
+        let requests = request.repeat(window);
         let mut answers = vec![0; answer * window];
         let start = Instant::now();
         for _ in 0..count / window {

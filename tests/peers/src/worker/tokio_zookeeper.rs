@@ -31,6 +31,13 @@ impl Contender for TokioZookeeper {
         }
     }
 
+    async fn list(&self, path: &'static str) -> Outcome<usize> {
+        match self.0.get_children(path).await? {
+            Some(names) => Ok(names.iter().filter(|name| !name.is_empty()).count()),
+            None => failed("no such znode"),
+        }
+    }
+
     async fn candidate(self, _: Seat) -> Outcome<()> {
         failed("tokio-zookeeper has neither election nor lock")
     }

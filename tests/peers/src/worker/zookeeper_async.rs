@@ -33,6 +33,13 @@ impl Contender for ZookeeperAsync {
         answer.map_or_else(|error| failed(format!("{error:?}")), |(data, _)| Ok(data.len()))
     }
 
+    async fn list(&self, path: &'static str) -> Outcome<usize> {
+        match self.0.get_children(path, false).await {
+            Ok(names) => Ok(names.iter().filter(|name| !name.is_empty()).count()),
+            Err(error) => failed(format!("{error:?}")),
+        }
+    }
+
     async fn candidate(self, mut seat: Seat) -> Outcome<()> {
         loop {
             let id = seat.number.to_string();

@@ -20,6 +20,11 @@ impl Contender for ZookeeperClient {
         Ok(self.0.get_data(path).await?.0.len())
     }
 
+    async fn list(&self, path: &'static str) -> Outcome<usize> {
+        let names = self.0.list_children(path).await?;
+        Ok(names.iter().filter(|name| !name.is_empty()).count())
+    }
+
     async fn candidate(self, mut seat: Seat) -> Outcome<()> {
         let acls = Acls::anyone_all();
         let ancestors = CreateMode::Persistent.with_acls(acls);
