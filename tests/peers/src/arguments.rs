@@ -23,7 +23,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) const USAGE: &str = "\
-zk-peers [--rounds N] [--only get-data|lists|threads|take-over|many-take-over|bring-up|idle|killed|frozen]
+zk-peers [--rounds N] [--only get-data|lists|threads|take-over|many-take-over|bring-up|idle|killed|frozen|pauses]
          [--svg FILE] [--quick]
 zk-peers serve              the responder alone; prints its port
 zk-peers worker CLIENT [two-threads]
