@@ -79,3 +79,13 @@ fn an_operator_that_ends_the_election_and_one_that_evicts() {
     let budget = Budget { ends: 1, deletions: 1, withdrawals: 1, ..NO_FAULTS };
     explore("2 nominees, ended, 1 deletion, 1 withdrawal", World::nominees(2, budget).lagging(1));
 }
+
+#[test]
+#[ignore = "long form: run with --release"]
+fn long_nominees_that_stand_until_they_are_elected_are_told_of_the_end() {
+    let (on_loss, election_node) = (OnLoss::StandUntilElected, ElectionNode::MustExist);
+    let policy = Policy { on_loss, election_node, ..Policy::default() };
+    let budget = Budget { losses: 1, ends: 1, throttles: 1, ..NO_FAULTS };
+    let world = World::with_policy(2, budget, policy).lagging(2);
+    explore("2 nominees, StandUntilElected, ended, 1 loss, 1 throttled, lag of 2", world);
+}

@@ -246,7 +246,7 @@ fn locks_beside_one_of_another_format() {
     explore("a lock, one that tries, beside a reader, 1 loss, 1 withdrawal", world);
 }
 
-/// What the short form has with one fault less each.
+/// What the short form has with one fault less.
 #[test]
 #[ignore = "long form: run with --release"]
 fn long_two_nominees_without_ids_a_hand_over_or_a_withdrawal() {
