@@ -4,6 +4,7 @@
 //! A [`Model`] says what is a recipe's own: the names of its znodes, what its users do, and its laws. Each world has
 //! each fault by its [`Budget`].
 
+mod actors;
 mod alike;
 mod budget;
 mod canonical;
@@ -308,7 +309,7 @@ impl<M: Model> Lab<M> {
     pub fn renumber(&mut self, i: usize, from: Actor, to: Option<Actor>) {
         const GONE: Actor = Actor::MAX;
         let client = &mut self.clients[i];
-        let machine = client.machines.remove(&from);
+        let machine = client.machines.remove(from);
         if let (Some(to), Some(machine)) = (to, machine) {
             client.machines.insert(to, machine);
         }
@@ -343,7 +344,7 @@ impl<M: Model> Lab<M> {
     ) {
         let client = &mut self.clients[i];
         let session = client.session;
-        let Some(machine) = client.machines.get_mut(&actor) else { return };
+        let Some(machine) = client.machines.get_mut(actor) else { return };
         let was_over = machine.phase() == Phase::Over;
         let mut asked: Option<(Ticket, Request<M::Name>)> = None;
         let mut notice = None;
@@ -377,7 +378,7 @@ impl<M: Model> Lab<M> {
     /// Takes down each watch that nothing awaits any more. A change may be on its way all the same, and must not matter.
     fn take_down_watches(&mut self, i: usize) {
         for Watcher { actor, ticket, .. } in self.clients[i].drop_watches() {
-            let Some(machine) = self.clients[i].machines.get(&actor) else { continue };
+            let Some(machine) = self.clients[i].machines.get(actor) else { continue };
             for change in [Fired::Deleted, Fired::Data, Fired::Children, Fired::Lost] {
                 let mut late = machine.clone();
                 let Output { command, notice } =
@@ -397,7 +398,7 @@ impl<M: Model> Lab<M> {
             return Err(fault.clone());
         }
         for client in self.clients.iter() {
-            for (actor, machine) in &client.machines {
+            for (actor, machine) in client.machines.iter() {
                 let watches = client.watches.iter().filter(|watch| watch.actor == *actor).count();
                 let is_at_end = matches!(machine.phase(), Phase::CleaningUp | Phase::Over);
                 let most = if is_at_end { 0 } else { M::WATCHES };

@@ -222,7 +222,7 @@ impl Model for Delays {
             Act::EndUncleanly(i) => {
                 lab.model.unclean -= 1;
                 lab.clients[i].notes.unclean = Some(lab.clients[i].incarnation());
-                lab.clients[i].machines.get_mut(&0).expect("a nominee").end_uncleanly();
+                lab.clients[i].machines.get_mut(0).expect("a nominee").end_uncleanly();
             }
             Act::Erase => {
                 lab.model.erasures -= 1;
@@ -236,7 +236,7 @@ impl Model for Delays {
 
     fn committed(lab: &mut Lab<Self>, commit: &Commit<'_, Self>) {
         let Some(i) = commit.author else { return };
-        let client = lab.clients[i].machines.get(&0).map(|_| &lab.clients[i]);
+        let client = lab.clients[i].machines.get(0).map(|_| &lab.clients[i]);
         let has_waited = client.is_some_and(Client::has_waited);
         for change in commit.request.changes() {
             match change {

@@ -104,7 +104,7 @@ impl Model for Group {
 
     fn act(lab: &mut Lab<Self>, SetData(i): SetData) {
         lab.model.data -= 1;
-        let machine = lab.clients[i].machines.get_mut(&0).expect("a member");
+        let machine = lab.clients[i].machines.get_mut(0).expect("a member");
         let [byte] = *machine.data();
         machine.set_data([byte + 1]);
         lab.feed(i, 0, Event::Deadline);

@@ -278,7 +278,7 @@ fn one_of_another_library_keeps_the_only_watch_that_it_has() {
 fn a_leader_that_rests_writes_nothing() {
     let mut lab = settled(&[Ours; 3], Budget { withdrawals: 1, ..NONE });
     for i in 0..lab.clients.len() {
-        let machine = lab.clients[i].machines.get_mut(&0).expect("a nominee");
+        let machine = lab.clients[i].machines.get_mut(0).expect("a nominee");
         *machine = machine.clone().when_promoted(WhenPromoted::Rests);
     }
     lab.model.has_failed = true;

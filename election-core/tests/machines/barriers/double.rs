@@ -78,7 +78,7 @@ impl Client<Double> {
     }
 
     fn state(&self) -> Option<DoubleBarrierState> {
-        self.machines.get(&0).map(DoubleBarrier::state)
+        self.machines.get(0).map(DoubleBarrier::state)
     }
 }
 

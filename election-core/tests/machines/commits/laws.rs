@@ -275,7 +275,7 @@ impl Laws {
 pub type Told = EitherNotice<BeginEnd, CommitSiteNotice>;
 
 pub fn joins(client: &Client<Laws>, actor: Actor) -> bool {
-    match client.machines.get(&actor) {
+    match client.machines.get(actor) {
         Some(Either::Other(party)) => matches!(party.task(), CommitTask::Join(_)),
         _ => false,
     }

@@ -108,7 +108,7 @@ impl Model for Laws {
     fn acts(lab: &Lab<Self>) -> Vec<(Act, bool)> {
         let mut acts = Vec::new();
         for (i, client) in lab.clients.iter().enumerate() {
-            let dropped = client.machines.get(&DROPPED);
+            let dropped = client.machines.get(DROPPED);
             if client.notes == Course::GivenUp
                 && dropped.is_none_or(|dropped| dropped.phase() == Phase::Over)
             {
@@ -127,7 +127,7 @@ impl Model for Laws {
             Act::GiveUp(i) => {
                 lab.model.withdrawals -= 1;
                 lab.clients[i].notes = Course::GivenUp;
-                let actors: Vec<Actor> = lab.clients[i].machines.keys().copied().collect();
+                let actors: Vec<Actor> = lab.clients[i].machines.numbers();
                 for actor in actors {
                     lab.withdraw(i, actor);
                 }
@@ -162,7 +162,7 @@ impl Model for Laws {
         if let (Some(i), Some(DROPPED), true) = (commit.author, commit.actor, deletes_live) {
             let client = &lab.clients[i];
             let takes_part = client.role.site.is_some()
-                && client.machines.contains_key(&1)
+                && client.machines.get(1).is_some()
                 && matches!(client.notes, Course::At(_));
             if takes_part && matches!(standing(before), Some((CommitState::Open, _))) {
                 lab.break_with(format!("{i}: deletes the znode of its next one"));
@@ -183,7 +183,7 @@ impl Model for Laws {
         }
         let next = match (joins, told) {
             (true, EitherNotice::Other(CommitSiteNotice::Joined(_))) => 0,
-            (true, _) if client.machines.contains_key(&1) => return,
+            (true, _) if client.machines.get(1).is_some() => return,
             _ => client.after(at, told),
         };
         go_on(lab, i, next);

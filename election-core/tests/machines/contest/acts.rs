@@ -82,7 +82,7 @@ impl World {
             Act::Downgrade(i) => {
                 spend(&mut self.model.budget.own_downgrades);
                 let client = &mut self.clients[i];
-                client.machines.get_mut(&0).expect("a contender").downgrade();
+                client.machines.get_mut(0).expect("a contender").downgrade();
                 client.notes.downgrade = Downgrade::Wanted;
                 self.feed(i, 0, Event::Deadline);
             }

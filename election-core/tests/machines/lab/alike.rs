@@ -27,33 +27,52 @@ const PRESENT: usize = 0;
 const FORMER: usize = 98;
 const ANOTHERS: usize = 99;
 
+/// What one fingerprint after the other is made in, so that none asks for memory.
+#[derive(Debug)]
+pub(super) struct Desk<N> {
+    /// The words of the world that are no client's.
+    world: Vec<Word<N>>,
+    /// What in the world is a client's own, one client after the other; and where each ends.
+    own: Vec<Word<N>>,
+    ends: Vec<usize>,
+    ranks: Ranks,
+    tickets: Vec<u64>,
+}
+
+impl<N> Default for Desk<N> {
+    fn default() -> Self {
+        let (world, own, ends, tickets) = Default::default();
+        Self { world, own, ends, ranks: Ranks::default(), tickets }
+    }
+}
+
 /// The numbers of a world, in their order.
+#[derive(Debug, Default)]
 struct Ranks {
     tokens: Vec<i64>,
     numbers: Vec<i64>,
 }
 
 impl Ranks {
-    fn of<'w, M: Model>(words: impl Iterator<Item = &'w Word<M::Name>> + Clone) -> Self
-    where
-        M::Name: 'w,
-    {
-        let sorted = |mut all: Vec<i64>| {
+    fn begin(&mut self) {
+        self.tokens.clear();
+        self.numbers.clear();
+    }
+
+    fn take_in<M: Model>(&mut self, words: &[Word<M::Name>]) {
+        for word in words {
+            match word {
+                Word::Token(token) => self.tokens.push(*token),
+                Word::Name(name) => self.numbers.extend(M::placed(*name).number),
+                _ => {}
+            }
+        }
+    }
+
+    fn sort(&mut self) {
+        for all in [&mut self.tokens, &mut self.numbers] {
             all.sort_unstable();
             all.dedup();
-            all
-        };
-        let token = |word: &Word<M::Name>| match word {
-            Word::Token(token) => Some(*token),
-            _ => None,
-        };
-        let number = |word: &Word<M::Name>| match word {
-            Word::Name(name) => M::placed(*name).number,
-            _ => None,
-        };
-        Self {
-            tokens: sorted(words.clone().filter_map(token).collect()),
-            numbers: sorted(words.filter_map(number).collect()),
         }
     }
 }
@@ -64,7 +83,9 @@ fn rank<T: Ord>(of: &[T], number: &T) -> usize {
 
 impl<M: Model> Canon<M> {
     pub(super) fn of_alike(&mut self, lab: &Lab<M>) -> u64 {
-        let mut world: Words<M::Name> = Words(Vec::with_capacity(128));
+        let mut desk = core::mem::take(&mut self.desk);
+        let mut world = Words(core::mem::take(&mut desk.world));
+        world.0.clear();
         world.plain(&lab.budget);
         world.tree::<M>(&lab.server.base, &[]);
         for commit in &lab.server.log {
@@ -75,49 +96,42 @@ impl<M: Model> Canon<M> {
         }
         self.text(&lab.model, &mut world);
         world.plain(&lab.fault);
-        let clients: Vec<Words<M::Name>> =
-            (0..lab.clients.len()).map(|i| self.own(lab, i)).collect();
-        let all = clients.iter().flat_map(|words| &words.0);
-        let ranks = Ranks::of::<M>(world.0.iter().chain(all));
+        desk.world = world.0;
+        let mut own = Words(core::mem::take(&mut desk.own));
+        own.0.clear();
+        desk.ends.clear();
+        desk.ranks.begin();
+        desk.ranks.take_in::<M>(&desk.world);
+        for (i, client) in lab.clients.iter().enumerate() {
+            write_own(lab, client, &mut own);
+            desk.ends.push(own.0.len());
+            desk.ranks.take_in::<M>(lab.clients.words(i, |client| self.client_alike(client)));
+        }
+        desk.own = own.0;
+        desk.ranks.take_in::<M>(&desk.own);
+        desk.ranks.sort();
         let mut mix = Mix(0);
-        for word in &world.0 {
+        for word in &desk.world {
             match word {
                 Word::Session(session) => {
                     let is_its = |client: &Client<M>| client.has_had(SessionId::new(*session));
                     mix.write_usize(usize::from(lab.clients.iter().any(is_its)));
                 }
-                other => mix_word::<M>(other, &ranks, None, &mut mix),
+                other => mix_word::<M>(other, &desk.ranks, None, &mut mix),
             }
         }
-        let world = mix.finish();
-        let each = lab.clients.iter().zip(&clients);
-        each.fold(world, |sum, (client, words)| {
+        let mut sum = mix.finish();
+        let mut from = 0;
+        for (i, client) in lab.clients.iter().enumerate() {
+            let own = &desk.own[from..desk.ends[i]];
+            from = desk.ends[i];
+            let words = lab.clients.words(i, |client| self.client_alike(client));
             let mut mix = Mix(0);
-            mix_own(lab, client, words, &ranks, &mut mix);
-            sum.wrapping_add(mix.finish())
-        })
-    }
-
-    /// Writes down a client, and what in the world is its own.
-    fn own(&mut self, lab: &Lab<M>, i: usize) -> Words<M::Name> {
-        let client = &lab.clients[i];
-        let mut words: Words<M::Name> = Words(Vec::with_capacity(128));
-        let made = lab.server.log.iter().flatten().filter_map(|effect| match effect {
-            Effect::Put(name, znode) => Some((name, znode)),
-            _ => None,
-        });
-        for (name, znode) in lab.server.base.iter().chain(made) {
-            if let Some(owner) = znode.owner.filter(|owner| client.has_had(*owner)) {
-                words.name(*name);
-                words.session(owner);
-            }
+            mix_own(lab, client, [own, words], (&desk.ranks, &mut desk.tickets), &mut mix);
+            sum = sum.wrapping_add(mix.finish());
         }
-        for ghost in lab.ghosts.iter().filter(|ghost| ghost.author == client.index) {
-            words.session(ghost.session);
-            ghost.writes.iter().for_each(|request| words.request(request));
-        }
-        words.0.extend_from_slice(lab.clients.words(i, |client| self.client_alike(client)));
-        words
+        self.desk = desk;
+        sum
     }
 
     fn client_alike(&mut self, client: &Client<M>) -> Tape<M::Name> {
@@ -173,6 +187,24 @@ impl<M: Model> Canon<M> {
     }
 }
 
+/// Writes down what in the world is a client's own.
+fn write_own<M: Model>(lab: &Lab<M>, client: &Client<M>, words: &mut Words<M::Name>) {
+    let made = lab.server.log.iter().flatten().filter_map(|effect| match effect {
+        Effect::Put(name, znode) => Some((name, znode)),
+        _ => None,
+    });
+    for (name, znode) in lab.server.base.iter().chain(made) {
+        if let Some(owner) = znode.owner.filter(|owner| client.has_had(*owner)) {
+            words.name(*name);
+            words.session(owner);
+        }
+    }
+    for ghost in lab.ghosts.iter().filter(|ghost| ghost.author == client.index) {
+        words.session(ghost.session);
+        ghost.writes.iter().for_each(|request| words.request(request));
+    }
+}
+
 fn mix_word<M: Model>(word: &Word<M::Name>, ranks: &Ranks, own: Option<u8>, mix: &mut Mix) {
     match word {
         Word::Plain(number) => mix.write_u64(*number),
@@ -190,21 +222,21 @@ fn mix_word<M: Model>(word: &Word<M::Name>, ranks: &Ranks, own: Option<u8>, mix:
 fn mix_own<M: Model>(
     lab: &Lab<M>,
     client: &Client<M>,
-    words: &Words<M::Name>,
-    ranks: &Ranks,
+    words: [&[Word<M::Name>]; 2],
+    (ranks, tickets): (&Ranks, &mut Vec<u64>),
     mix: &mut Mix,
 ) {
-    let mut tickets: Vec<u64> = Vec::with_capacity(8);
-    tickets.extend(words.0.iter().filter_map(|word| match word {
-        Word::Ticket(ticket) => Some(*ticket),
-        _ => None,
-    }));
+    tickets.clear();
+    let mut present = None;
+    for word in words.into_iter().flatten() {
+        match word {
+            Word::Ticket(ticket) => tickets.push(*ticket),
+            Word::Present(incarnation) => present = present.or(Some(*incarnation)),
+            _ => {}
+        }
+    }
     tickets.sort_unstable();
     tickets.dedup();
-    let present = words.0.iter().find_map(|word| match word {
-        Word::Present(incarnation) => Some(*incarnation),
-        _ => None,
-    });
     let age = |session: i64| {
         let session = SessionId::new(session);
         let mut ghosts = lab.ghosts.iter().filter(|ghost| ghost.author == client.index);
@@ -215,12 +247,12 @@ fn mix_own<M: Model>(
             None => ANOTHERS,
         }
     };
-    for word in &words.0 {
+    for word in words.into_iter().flatten() {
         match word {
             Word::Session(session) => mix.write_usize(age(*session)),
             Word::Ticket(ticket) => {
                 let is_present = present == Some(ticket >> INCARNATION);
-                (rank(&tickets, ticket), is_present).hash(mix);
+                (rank(tickets, ticket), is_present).hash(mix);
             }
             other => mix_word::<M>(other, ranks, Some(client.index), mix),
         }

@@ -10,6 +10,7 @@ use std::collections::HashMap;
 
 use election_core::{Incarnation, SessionId, Stat, Ticket};
 
+use super::alike::Desk;
 use super::client::{Client, Late, Rights};
 use super::mix::{AsItIs, Mix, hash};
 use super::reading::{Tape, Word, read};
@@ -22,6 +23,8 @@ pub struct Canon<M: Model> {
     texts: HashMap<u64, Tape<M::Name>, BuildHasherDefault<AsItIs>>,
     orders: Vec<Vec<u8>>,
     are_alike: bool,
+    sheet: Sheet<M::Name>,
+    pub(super) desk: Desk<M::Name>,
 }
 
 impl<M: Model> Canon<M> {
@@ -37,7 +40,13 @@ impl<M: Model> Canon<M> {
                     .all(|(to, client)| lab.clients[usize::from(*to)].role == client.role)
             });
         }
-        Self { texts: HashMap::default(), orders, are_alike: M::are_alike(lab) }
+        Self {
+            texts: HashMap::default(),
+            orders,
+            are_alike: M::are_alike(lab),
+            sheet: Sheet::default(),
+            desk: Desk::default(),
+        }
     }
 
     pub fn fingerprint(&mut self, lab: &Lab<M>) -> u64 {
@@ -51,7 +60,8 @@ impl<M: Model> Canon<M> {
     }
 
     fn of(&mut self, lab: &Lab<M>, to: &[u8]) -> u64 {
-        let mut words: Words<M::Name> = Words(Vec::with_capacity(256));
+        let mut words = Words(core::mem::take(&mut self.sheet.words));
+        words.0.clear();
         words.plain(&lab.budget);
         words.tree::<M>(&lab.server.base, to);
         for commit in &lab.server.log {
@@ -81,7 +91,8 @@ impl<M: Model> Canon<M> {
             });
             words.0.extend_from_slice(of_client);
         }
-        words.finish::<M>(to)
+        self.sheet.words = words.0;
+        self.sheet.finish::<M>(to)
     }
 
     fn client(&mut self, client: &Client<M>, words: &mut Words<M::Name>) {
@@ -93,7 +104,7 @@ impl<M: Model> Canon<M> {
         words.session(client.session);
         words.number(client.hidden.len());
         client.hidden.iter().for_each(|name| words.name(*name));
-        for (actor, machine) in &client.machines {
+        for (actor, machine) in client.machines.iter() {
             words.actor(*actor);
             self.text(machine, words);
         }
@@ -309,37 +320,55 @@ impl<N: Copy + Ord + Hash> Words<N> {
             Answer::BarrierPassed | Answer::NodeCreated | Answer::Deleted => {}
         }
     }
+}
 
-    /// Returns the numbers of one kind, in their order.
-    fn sorted(&self, number: impl Fn(&Word<N>) -> Option<i64>) -> Vec<i64> {
-        let mut numbers: Vec<i64> = Vec::with_capacity(32);
-        numbers.extend(self.0.iter().filter_map(number));
-        numbers.sort_unstable();
-        numbers.dedup();
-        numbers
+/// What one fingerprint after the other is made on, so that none asks for memory.
+#[derive(Debug)]
+struct Sheet<N> {
+    words: Vec<Word<N>>,
+    /// The numbers of one kind, in their order.
+    numbers: Vec<i64>,
+    counts: Vec<i64>,
+    /// The tickets of a client, as they come.
+    tickets: Vec<(u8, u64)>,
+}
+
+impl<N> Default for Sheet<N> {
+    fn default() -> Self {
+        let (words, numbers, counts, tickets) = Default::default();
+        Self { words, numbers, counts, tickets }
     }
+}
 
-    fn finish<M: Model<Name = N>>(self, to: &[u8]) -> u64 {
-        let numbers = self.sorted(|word| match word {
-            Word::Token(token) => Some(*token),
-            Word::Session(session) => Some(of_client(*session, to)),
-            _ => None,
-        });
-        let counts = self.sorted(|word| match word {
-            Word::Arrivals(count) => Some(*count),
-            _ => None,
-        });
-        let rank = |of: &[i64], number| of.binary_search(&number).expect("it was collected");
-        let (mut tickets, mut actor): (Vec<(u8, u64)>, u8) = (Vec::new(), 0);
-        let mut mix = Mix(0);
-        for word in self.0 {
+impl<N: Copy + Ord + Hash> Sheet<N> {
+    /// Returns the number of a world whose words these are.
+    fn finish<M: Model<Name = N>>(&mut self, to: &[u8]) -> u64 {
+        let Self { words, numbers, counts, tickets } = self;
+        numbers.clear();
+        counts.clear();
+        tickets.clear();
+        for word in &*words {
             match word {
+                Word::Token(token) => numbers.push(*token),
+                Word::Session(session) => numbers.push(of_client(*session, to)),
+                Word::Arrivals(count) => counts.push(*count),
+                _ => {}
+            }
+        }
+        for all in [&mut *numbers, &mut *counts] {
+            all.sort_unstable();
+            all.dedup();
+        }
+        let rank = |of: &[i64], number| of.binary_search(&number).expect("it was collected");
+        let (mut actor, mut mix) = (0, Mix(0));
+        for word in &*words {
+            match *word {
                 Word::Plain(number) => mix.write_u64(number),
-                Word::Token(token) => mix.write_usize(rank(&numbers, token)),
+                Word::Token(token) => mix.write_usize(rank(numbers, token)),
                 Word::Session(session) => {
-                    mix.write_usize(rank(&numbers, of_client(session, to)));
+                    mix.write_usize(rank(numbers, of_client(session, to)));
                 }
-                Word::Arrivals(count) => mix.write_usize(rank(&counts, count)),
+                Word::Arrivals(count) => mix.write_usize(rank(counts, count)),
                 // None awaits it.
                 Word::Ticket(_) if actor == u8::MAX => mix.write_u8(0),
                 Word::Ticket(ticket) => {

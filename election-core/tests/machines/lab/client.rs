@@ -1,9 +1,10 @@
 //! A client: its machines, which share a session, and the link between it and its server.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 
 use election_core::{Change as Event, Phase, Recipe as _, SessionId, Ticket};
 
+use super::actors::Actors;
 use super::server::{Answer, Change, Effect, Position, Request, Server, Znode};
 use super::{Model, Right};
 
@@ -65,7 +66,7 @@ pub struct Client<M: Model> {
     pub index: u8,
     pub role: M::Role,
     pub notes: M::Notes,
-    pub machines: BTreeMap<Actor, M::Machine>,
+    pub machines: Actors<M::Machine>,
     pub link: Link,
     pub session: SessionId,
     pub session_lives: bool,
@@ -118,7 +119,7 @@ impl<M: Model> Client<M> {
             index,
             role,
             notes,
-            machines: machine.map(|machine| (0, machine)).into_iter().collect(),
+            machines: Actors::of(machine),
             link: Link::New,
             session: SessionId::new((i64::from(index) + 1) * SESSIONS),
             session_lives: true,
@@ -148,7 +149,7 @@ impl<M: Model> Client<M> {
 
     /// Its only machine.
     pub fn machine(&self) -> &M::Machine {
-        &self.machines[&0]
+        self.machines.get(0).expect("it has one")
     }
 
     pub fn is_over(&self) -> bool {
@@ -189,7 +190,7 @@ impl<M: Model> Client<M> {
         if has_missed && self.is_idle() && self.next_heard(server).is_none() {
             return true;
         }
-        let waits = |(actor, machine): (&Actor, &M::Machine)| {
+        let waits = |(actor, machine): &(Actor, M::Machine)| {
             let owes = machine.phase() == Phase::CleaningUp && !self.is_asking(*actor);
             machine.waits_for_look() || owes && !M::asks_in_vain(self.rights)
         };
@@ -219,7 +220,7 @@ impl<M: Model> Client<M> {
     pub fn drop_watches(&mut self) -> Vec<Watcher<M::Name>> {
         let machines = &self.machines;
         let is_awaited = |watch: &Watcher<_>| {
-            machines.get(&watch.actor).is_some_and(|one| one.awaits_change(watch.ticket))
+            machines.get(watch.actor).is_some_and(|one| one.awaits_change(watch.ticket))
         };
         self.watches.extract_if(.., |watch| !is_awaited(watch)).collect()
     }

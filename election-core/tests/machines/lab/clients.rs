@@ -19,6 +19,8 @@ struct Shared<M: Model> {
     client: Client<M>,
     /// What its fingerprint is made of, as long as it is as it is.
     words: OnceCell<Tape<M::Name>>,
+    /// The hash of all that is in it.
+    whole: OnceCell<u64>,
 }
 
 impl<M: Model> Clients<M> {
@@ -27,7 +29,7 @@ impl<M: Model> Clients<M> {
     }
 
     pub fn push(&mut self, client: Client<M>) {
-        self.0.push(Rc::new(Shared { client, words: OnceCell::new() }));
+        self.0.push(Rc::new(Shared { client, words: OnceCell::new(), whole: OnceCell::new() }));
     }
 
     pub const fn len(&self) -> usize {
@@ -57,8 +59,13 @@ impl<M: Model> Clients<M> {
         i: usize,
         make: impl FnOnce(&Client<M>) -> Tape<M::Name>,
     ) -> &Tape<M::Name> {
-        let Shared { client, words } = &*self.0[i];
+        let Shared { client, words, .. } = &*self.0[i];
         words.get_or_init(|| make(client))
+    }
+
+    /// Returns the hashes of all that is in each client, which are made if it has changed since they were.
+    pub(super) fn wholes(&self, make: impl Fn(&Client<M>) -> u64) -> impl Iterator<Item = u64> {
+        self.0.iter().map(move |shared| *shared.whole.get_or_init(|| make(&shared.client)))
     }
 }
 
@@ -73,7 +80,7 @@ impl<M: Model> Index<usize> for Clients<M> {
 impl<M: Model> IndexMut<usize> for Clients<M> {
     fn index_mut(&mut self, i: usize) -> &mut Client<M> {
         let shared = Rc::make_mut(&mut self.0[i]);
-        shared.words = OnceCell::new();
+        (shared.words, shared.whole) = Default::default();
         &mut shared.client
     }
 }

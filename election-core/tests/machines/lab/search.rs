@@ -115,16 +115,33 @@ pub fn holds_against_unmerged<M: Model>(start: Lab<M>, limit: usize) {
 
 /// Returns one number for a world by all that is in it.
 fn as_it_is<M: Model>(lab: &Lab<M>) -> u64 {
-    struct Text(Mix);
-    impl fmt::Write for Text {
-        fn write_str(&mut self, text: &str) -> fmt::Result {
-            self.0.write(text.as_bytes());
-            Ok(())
-        }
-    }
     let mut text = Text(Mix(0));
-    fmt::write(&mut text, format_args!("{lab:?}")).expect("nothing refuses it");
+    let Lab { model, server, clients, ghosts, budget, fault, .. } = lab;
+    text.write_debug(&(model, server, ghosts, budget, fault));
+    for client in clients.wholes(|client| {
+        let mut text = Text(Mix(0));
+        text.write_debug(client);
+        text.0.finish()
+    }) {
+        text.0.write_u64(client);
+    }
     text.0.finish()
+}
+
+/// Takes in a `Debug` form, which leaves nothing out, as `Hash` may.
+struct Text(Mix);
+
+impl Text {
+    fn write_debug(&mut self, of: &impl fmt::Debug) {
+        fmt::write(self, format_args!("{of:?}")).expect("nothing refuses it");
+    }
+}
+
+impl fmt::Write for Text {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.0.write(text.as_bytes());
+        Ok(())
+    }
 }
 
 /// Returns a state on a circle of calm steps. They lead to rest if they lead nowhere twice: then each state can be

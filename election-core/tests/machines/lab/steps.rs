@@ -149,7 +149,7 @@ impl<M: Model> Lab<M> {
             add(budget.stragglers > 0 && is_up, Step::Straggle(i, k));
         }
         let has_user = M::has_user(client);
-        for (actor, machine) in &client.machines {
+        for (actor, machine) in client.machines.iter() {
             let stands = matches!(machine.phase(), Phase::Standing | Phase::Leaving) && has_user;
             add(budget.withdrawals > 0 && stands, Step::Withdraw(i, *actor));
             add(budget.deadlines > 0 && stands, Step::Deadline(i, *actor));

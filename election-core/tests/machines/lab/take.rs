@@ -75,7 +75,7 @@ impl<M: Model> Lab<M> {
     }
 
     pub fn feed_all<'e>(&mut self, i: usize, event: impl Fn() -> Event<'e>) {
-        let actors: Vec<Actor> = self.clients[i].machines.keys().copied().collect();
+        let actors: Vec<Actor> = self.clients[i].machines.numbers();
         for actor in actors {
             self.feed(i, actor, event());
         }
@@ -198,7 +198,7 @@ impl<M: Model> Lab<M> {
             self.answer_once_applied(i, actor, ticket, Answer::Failed(failure));
         }
         let client = &self.clients[i];
-        let owes = client.machines.get(&actor).is_some_and(|one| one.phase() == Phase::CleaningUp);
+        let owes = client.machines.get(actor).is_some_and(|one| one.phase() == Phase::CleaningUp);
         let is_again = |sent: &Sent<M::Name>| {
             sent.actor == actor && sent.request == request && !before.contains(&sent.ticket)
         };

@@ -141,7 +141,7 @@ fn check_order(lab: &Lab<Queue>, i: usize, taken: u8) -> Result<(), String> {
 
 pub fn check(lab: &Lab<Queue>) -> Result<(), String> {
     for client in lab.clients.iter() {
-        let Some(taker) = client.machines.get(&0) else { continue };
+        let Some(taker) = client.machines.get(0) else { continue };
         let is_at_end = matches!(taker.phase(), Phase::CleaningUp | Phase::Over);
         if is_at_end != client.notes.has_ended {
             return Err(format!("{}: over, and has not said so", client.index));

@@ -154,7 +154,7 @@ pub fn id(client: u8, take: u8) -> NomineeId {
 impl Client<Queue> {
     /// The number of the item that it goes for, or holds a claim to.
     pub fn target(&self) -> Option<u8> {
-        let target = self.machines.get(&0)?.target()?;
+        let target = self.machines.get(0)?.target()?;
         Some(u8::try_from(target.number().get()).expect("few"))
     }
 }
@@ -235,7 +235,7 @@ impl Model for Queue {
             acts.push((Act::Put, false));
         }
         for (i, client) in lab.clients.iter().enumerate() {
-            let Some(taker) = client.machines.get(&0) else { continue };
+            let Some(taker) = client.machines.get(0) else { continue };
             if taker.holds_claim() {
                 acts.push((Act::Finish(i), true));
             }

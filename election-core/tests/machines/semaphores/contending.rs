@@ -104,7 +104,7 @@ pub struct Notes {
 
 impl Client<Contending> {
     pub fn semaphore(&self) -> Option<&Semaphore> {
-        self.machines.get(&0)
+        self.machines.get(0)
     }
 
     /// Its znode among the permits.
