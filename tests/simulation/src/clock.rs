@@ -99,22 +99,36 @@ impl Clock {
 
     /// Returns how far a span of true time is on this clock.
     pub(super) fn span(self, span: Duration) -> Duration {
-        let run = u128::from(nanos(span)) * u128::from(self.rate) / u128::from(TRUE_RATE);
-        Duration::from_nanos(saturating(run))
+        Duration::from_nanos(self.run(nanos(span)))
+    }
+
+    fn run(self, nanos: u64) -> u64 {
+        // For hours of nanoseconds 64 bits are enough, and quicker.
+        if let Some(millionths) = nanos.checked_mul(u64::from(self.rate)) {
+            return millionths / u64::from(TRUE_RATE);
+        }
+        saturating(u128::from(nanos) * u128::from(self.rate) / u128::from(TRUE_RATE))
     }
 
     /// Returns the reading of the clock at `time`.
     pub(super) fn reading(self, time: Time) -> Duration {
         let time = self.stands_since.map_or(time, |since| since.min(time));
-        let run = self.span(Duration::from_nanos(time.0.saturating_sub(self.stood_still)));
-        Duration::from_nanos(self.at_origin.saturating_add(nanos(run)))
+        let run = self.run(time.0.saturating_sub(self.stood_still));
+        Duration::from_nanos(self.at_origin.saturating_add(run))
     }
 
     /// Returns the first moment at which the clock shows `reading` or more.
     pub(super) fn when(self, reading: Duration) -> Time {
         let run = nanos(reading).saturating_sub(self.at_origin);
-        let time = (u128::from(run) * u128::from(TRUE_RATE)).div_ceil(u128::from(self.rate));
-        Time(saturating(time).saturating_add(self.stood_still))
+        let time = run.checked_mul(u64::from(TRUE_RATE)).map_or_else(
+            || {
+                saturating(
+                    (u128::from(run) * u128::from(TRUE_RATE)).div_ceil(u128::from(self.rate)),
+                )
+            },
+            |millionths| millionths.div_ceil(u64::from(self.rate)),
+        );
+        Time(time.saturating_add(self.stood_still))
     }
 }
 

@@ -257,40 +257,43 @@ impl World<'_> {
     /// than that.
     fn check_leaders(&mut self) -> Result<(), Broken> {
         let (now, candidates) = (self.now, &self.candidates);
-        let longest = self.longest;
+        self.valid.clear();
         for process in &self.processes {
+            let valid = process.valid(now).map(|(nominee, token)| Valid { nominee, token });
+            let valid: Vec<Valid> = valid.collect();
             for (nominee, token) in process.held(now) {
-                if !process.valid(now).any(|valid| valid == (nominee, token)) {
+                if !valid.contains(&Valid { nominee, token }) {
                     return Err((Law::HeldIsValid, name(nominee)));
                 }
             }
-            for (nominee, token) in process.valid_had_the_clock_gone_on(now) {
-                let evicted_at = candidates.evicted_at(token);
+            if valid.is_empty() || !process.is_valid_had_the_clock_gone_on(now) {
+                continue;
+            }
+            for one in valid {
+                let Some(evicted_at) = candidates.evicted_at(one.token) else {
+                    self.valid.push(one);
+                    continue;
+                };
                 // No event reports a candidate that no client may read: its nominee has to look.
-                let look = if candidates.is_hidden(token) {
+                let look = if candidates.is_hidden(one.token) {
                     self.plan.look_every * 2
                 } else {
                     Duration::ZERO
                 };
-                if self.plan.grade == LeaseGrade::Quorum
-                    && evicted_at.is_some_and(|at| now > at + longest + look)
-                {
-                    let detail = format!("{}, longer than its session timeout", name(nominee));
+                if self.plan.grade == LeaseGrade::Quorum && now > evicted_at + self.longest + look {
+                    let detail = format!("{}, longer than its session timeout", name(one.nominee));
                     return Err((Law::EvictionHeard, detail));
                 }
             }
         }
-        self.valid.clear();
-        let valid = self.processes.iter();
-        let valid = valid.flat_map(|process| process.valid_had_the_clock_gone_on(now));
-        let valid = valid.filter(|(_, token)| candidates.evicted_at(*token).is_none());
-        self.valid.extend(valid.map(|(nominee, token)| Valid { nominee, token }));
         if self.plan.is_advisory() {
             return self.check_advisory();
         }
-        for (queue, holders) in Queue::ALL.into_iter().zip(&mut self.holders) {
-            let of_it = self.valid.iter().filter(|valid| queue_of(valid.nominee) == queue);
-            holders.check(of_it.copied())?;
+        if !self.valid.is_empty() {
+            for (queue, holders) in Queue::ALL.into_iter().zip(&mut self.holders) {
+                let of_it = self.valid.iter().filter(|valid| queue_of(valid.nominee) == queue);
+                holders.check(of_it.copied())?;
+            }
         }
         self.check_slots()?;
         self.check_stale()

@@ -279,20 +279,16 @@ impl Process {
         self.stops.iter().map(|stop| stop.lasted(now)).sum()
     }
 
-    /// Returns the leaderships that this process would call valid if its clock had gone on. The
-    /// evidence for a lease may have been asked for a timeout before its end, and the clock may have stood
-    /// still since.
-    pub(super) fn valid_had_the_clock_gone_on(
-        &self,
-        now: Time,
-    ) -> impl Iterator<Item = (NomineeId, Token)> {
-        let deadline = self.client.as_ref().and_then(Client::lease_deadline);
-        let asked = deadline.map(|deadline| deadline.elapsed().saturating_sub(self.timeout()));
-        let since = self.stops.iter().filter(|stop| Some(stop.shown.elapsed()) >= asked);
+    /// Whether this process would call its leaderships valid if its clock had gone on. The evidence for a lease may have
+    /// been asked for a timeout before its end, and the clock may have stood still since.
+    pub(super) fn is_valid_had_the_clock_gone_on(&self, now: Time) -> bool {
+        let Some(deadline) = self.client.as_ref().and_then(Client::lease_deadline) else {
+            return false;
+        };
+        let asked = deadline.elapsed().saturating_sub(self.timeout());
+        let since = self.stops.iter().filter(|stop| stop.shown.elapsed() >= asked);
         let behind: Duration = since.map(|stop| self.clock.span(stop.lasted(now))).sum();
-        let ahead = self.now(now) + behind;
-        let is_valid = deadline.is_some_and(|end| ahead < end);
-        self.valid(now).filter(move |_| is_valid)
+        self.now(now) + behind < deadline
     }
 
     /// Returns the slots that this process would call its own at this moment, whatever it does.
