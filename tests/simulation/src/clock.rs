@@ -181,6 +181,22 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_clock_is_the_same_on_both_sides_of_64_bits() {
+        let clock = at_rate(TRUE_RATE + 1);
+        let last = u64::MAX / u64::from(clock.rate);
+        for time in last - 3..last + 3 {
+            let exact = u128::from(time) * u128::from(clock.rate) / u128::from(TRUE_RATE);
+            assert_eq!(clock.reading(Time(time)).as_nanos(), exact);
+        }
+        let last = u64::MAX / u64::from(TRUE_RATE);
+        for shown in last - 3..last + 3 {
+            let first = clock.when(Duration::from_nanos(shown));
+            assert!(clock.reading(first).as_nanos() >= u128::from(shown));
+            assert!(clock.reading(Time(first.0 - 1)).as_nanos() < u128::from(shown));
+        }
+    }
+
     /// The arithmetic of the documentation, at the extremes.
     #[test]
     fn the_margin_of_a_lease_covers_the_drift() {
