@@ -30,6 +30,8 @@ struct Stalls(Arc<Mutex<Watched>>);
 
 struct Watched {
     late: Duration,
+    /// The longest wait since [`Stalls::forget_longest`].
+    longest: Duration,
     /// When the thread is to be through with its next commit.
     due: Instant,
 }
@@ -41,7 +43,8 @@ impl Stalls {
         let server = server.shared()?;
         let path = format!("{}/turn", server.fresh_chroot("stalls")?);
         let mut client = RawClient::connect(server.addr(), LASTING)?;
-        let watched = Watched { late: Duration::ZERO, due: Instant::now() + TURN };
+        let watched =
+            Watched { late: Duration::ZERO, longest: Duration::ZERO, due: Instant::now() + TURN };
         let watched = Arc::new(Mutex::new(watched));
         let watching = Arc::downgrade(&watched);
         thread::spawn(move || {
@@ -51,6 +54,7 @@ impl Stalls {
                 let now = Instant::now();
                 let late = now.saturating_duration_since(watched.due);
                 watched.late += late;
+                watched.longest = watched.longest.max(late);
                 watched.due = now + TURN;
                 drop(watched);
                 thread::sleep(TURN);
@@ -63,6 +67,15 @@ impl Stalls {
     fn total(&self) -> Duration {
         let watched = self.0.lock().expect("no panic");
         watched.late + watched.due.elapsed()
+    }
+
+    fn forget_longest(&self) {
+        self.0.lock().expect("no panic").longest = Duration::ZERO;
+    }
+
+    fn longest(&self) -> Duration {
+        let watched = self.0.lock().expect("no panic");
+        watched.longest.max(watched.due.elapsed())
     }
 }
 
@@ -106,6 +119,7 @@ async fn a_nominee_that_comes_late_leads_at_once(server: ServerKind) -> TestResu
     let stalls = Stalls::watch(server)?;
     for age in [TIMEOUT / 2, TIMEOUT * 3 / 2] {
         let arena = Arena::new(server, "late").await?;
+        stalls.forget_longest();
         let proxy = Proxy::to(server.shared()?.addr())?;
         let client = connect(&arena.servers_by(&proxy), TIMEOUT).await?;
         tokio::time::sleep(age).await;
@@ -118,11 +132,18 @@ async fn a_nominee_that_comes_late_leads_at_once(server: ServerKind) -> TestResu
         assert!(matches!(nomination.status().role, Role::Leading { .. }));
         client.sync(ELECTION).await?;
         let commits = proxy.counters().requests(Opcode::MULTI) - commits;
-        println!("leads after {took:?}, {stalled:?} of it stalled, {commits} commits");
+        let longest = stalls.longest();
+        println!(
+            "leads after {took:?}, {stalled:?} of it stalled, {commits} commits, longest {longest:?}"
+        );
         assert!(leadership.is_valid());
-        assert!(took < TIMEOUT / 12 + stalled, "{took:?}, {stalled:?}");
-        // After a long stall the leader's next heartbeats are due.
-        assert!(commits == 0 || stalled > TIMEOUT / 12, "{commits}");
+        // A longer round trip, of the handshake too, is no evidence for a lease, which is proved anew then.
+        if longest < TIMEOUT / 45 {
+            assert!(took < TIMEOUT / 12 + stalled, "{took:?}, {stalled:?}");
+            assert_eq!(commits, 0);
+        } else {
+            assert!(took < TIMEOUT + stalled, "{took:?}, {stalled:?}, {longest:?}");
+        }
     }
     Ok(())
 }
