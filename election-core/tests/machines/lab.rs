@@ -13,12 +13,14 @@ mod clients;
 mod either;
 mod faults;
 mod mix;
+mod ranks;
 mod reading;
 mod search;
 mod server;
 mod shared;
 mod steps;
 mod take;
+mod tickets;
 
 use core::fmt::Debug;
 use core::hash::Hash;

@@ -289,11 +289,9 @@ impl World<'_> {
         if self.plan.is_advisory() {
             return self.check_advisory();
         }
-        if !self.valid.is_empty() {
-            for (queue, holders) in Queue::ALL.into_iter().zip(&mut self.holders) {
-                let of_it = self.valid.iter().filter(|valid| queue_of(valid.nominee) == queue);
-                holders.check(of_it.copied())?;
-            }
+        for (queue, holders) in Queue::ALL.into_iter().zip(&mut self.holders) {
+            let of_it = self.valid.iter().filter(|valid| queue_of(valid.nominee) == queue);
+            holders.check(of_it.copied())?;
         }
         self.check_slots()?;
         self.check_stale()

@@ -5,11 +5,13 @@ use core::hash::{Hash as _, Hasher as _};
 
 use election_core::{SessionId, Ticket};
 
-use super::canonical::{Canon, Words, parts};
+use super::canonical::{Canon, Words};
 use super::client::{Client, Late};
 use super::mix::Mix;
+use super::ranks::Ranks;
 use super::reading::{Tape, Word};
 use super::server::Effect;
+use super::tickets::{INCARNATION, whole};
 use super::{Lab, Model};
 
 /// What matters of the name of a znode.
@@ -35,50 +37,38 @@ pub(super) struct Desk<N> {
     /// What in the world is a client's own, one client after the other; and where each ends.
     own: Vec<Word<N>>,
     ends: Vec<usize>,
-    ranks: Ranks,
-    tickets: Vec<u64>,
+    numbers: Numbers,
+    tickets: Ranks<u64>,
 }
 
 impl<N> Default for Desk<N> {
     fn default() -> Self {
-        let (world, own, ends, tickets) = Default::default();
-        Self { world, own, ends, ranks: Ranks::default(), tickets }
+        let (world, own, ends) = Default::default();
+        Self { world, own, ends, numbers: Numbers::default(), tickets: Ranks::default() }
     }
 }
 
-/// The numbers of a world, in their order.
+/// The numbers of a world.
 #[derive(Debug, Default)]
-struct Ranks {
-    tokens: Vec<i64>,
-    numbers: Vec<i64>,
+struct Numbers {
+    tokens: Ranks<i64>,
+    of_names: Ranks<i64>,
 }
 
-impl Ranks {
-    fn begin(&mut self) {
-        self.tokens.clear();
-        self.numbers.clear();
-    }
-
-    fn take_in<M: Model>(&mut self, words: &[Word<M::Name>]) {
+impl Numbers {
+    fn add<M: Model>(&mut self, words: &[Word<M::Name>]) {
         for word in words {
             match word {
-                Word::Token(token) => self.tokens.push(*token),
-                Word::Name(name) => self.numbers.extend(M::placed(*name).number),
+                Word::Token(token) => self.tokens.add(*token),
+                Word::Name(name) => {
+                    if let Some(number) = M::placed(*name).number {
+                        self.of_names.add(number);
+                    }
+                }
                 _ => {}
             }
         }
     }
-
-    fn sort(&mut self) {
-        for all in [&mut self.tokens, &mut self.numbers] {
-            all.sort_unstable();
-            all.dedup();
-        }
-    }
-}
-
-fn rank<T: Ord>(of: &[T], number: &T) -> usize {
-    of.binary_search(number).expect("it was collected")
 }
 
 impl<M: Model> Canon<M> {
@@ -100,16 +90,18 @@ impl<M: Model> Canon<M> {
         let mut own = Words(core::mem::take(&mut desk.own));
         own.0.clear();
         desk.ends.clear();
-        desk.ranks.begin();
-        desk.ranks.take_in::<M>(&desk.world);
+        desk.numbers.tokens.clear();
+        desk.numbers.of_names.clear();
+        desk.numbers.add::<M>(&desk.world);
         for (i, client) in lab.clients.iter().enumerate() {
             write_own(lab, client, &mut own);
             desk.ends.push(own.0.len());
-            desk.ranks.take_in::<M>(lab.clients.words(i, |client| self.client_alike(client)));
+            desk.numbers.add::<M>(lab.clients.words(i, |client| self.client_alike(client)));
         }
         desk.own = own.0;
-        desk.ranks.take_in::<M>(&desk.own);
-        desk.ranks.sort();
+        desk.numbers.add::<M>(&desk.own);
+        desk.numbers.tokens.sort();
+        desk.numbers.of_names.sort();
         let mut mix = Mix(0);
         for word in &desk.world {
             match word {
@@ -117,7 +109,7 @@ impl<M: Model> Canon<M> {
                     let is_its = |client: &Client<M>| client.has_had(SessionId::new(*session));
                     mix.write_usize(usize::from(lab.clients.iter().any(is_its)));
                 }
-                other => mix_word::<M>(other, &desk.ranks, None, &mut mix),
+                other => mix_word::<M>(other, &desk.numbers, None, &mut mix),
             }
         }
         let mut sum = mix.finish();
@@ -127,7 +119,7 @@ impl<M: Model> Canon<M> {
             from = desk.ends[i];
             let words = lab.clients.words(i, |client| self.client_alike(client));
             let mut mix = Mix(0);
-            mix_own(lab, client, [own, words], (&desk.ranks, &mut desk.tickets), &mut mix);
+            mix_own(lab, client, [own, words], (&desk.numbers, &mut desk.tickets), &mut mix);
             sum = sum.wrapping_add(mix.finish());
         }
         self.desk = desk;
@@ -205,13 +197,13 @@ fn write_own<M: Model>(lab: &Lab<M>, client: &Client<M>, words: &mut Words<M::Na
     }
 }
 
-fn mix_word<M: Model>(word: &Word<M::Name>, ranks: &Ranks, own: Option<u8>, mix: &mut Mix) {
+fn mix_word<M: Model>(word: &Word<M::Name>, numbers: &Numbers, own: Option<u8>, mix: &mut Mix) {
     match word {
         Word::Plain(number) => mix.write_u64(*number),
-        Word::Token(token) => mix.write_usize(rank(&ranks.tokens, token)),
+        Word::Token(token) => mix.write_usize(numbers.tokens.of(token)),
         Word::Name(name) => {
             let placed = M::placed(*name);
-            let number = placed.number.map_or(usize::MAX, |number| rank(&ranks.numbers, &number));
+            let number = placed.number.map_or(usize::MAX, |number| numbers.of_names.of(&number));
             (number, placed.kind, own.is_some() && placed.client == own).hash(mix);
         }
         Word::Session(_) | Word::Ticket(_) | Word::Present(_) => {}
@@ -223,20 +215,19 @@ fn mix_own<M: Model>(
     lab: &Lab<M>,
     client: &Client<M>,
     words: [&[Word<M::Name>]; 2],
-    (ranks, tickets): (&Ranks, &mut Vec<u64>),
+    (numbers, tickets): (&Numbers, &mut Ranks<u64>),
     mix: &mut Mix,
 ) {
     tickets.clear();
     let mut present = None;
     for word in words.into_iter().flatten() {
         match word {
-            Word::Ticket(ticket) => tickets.push(*ticket),
+            Word::Ticket(ticket) => tickets.add(*ticket),
             Word::Present(incarnation) => present = present.or(Some(*incarnation)),
             _ => {}
         }
     }
-    tickets.sort_unstable();
-    tickets.dedup();
+    tickets.sort();
     let age = |session: i64| {
         let session = SessionId::new(session);
         let mut ghosts = lab.ghosts.iter().filter(|ghost| ghost.author == client.index);
@@ -252,21 +243,10 @@ fn mix_own<M: Model>(
             Word::Session(session) => mix.write_usize(age(*session)),
             Word::Ticket(ticket) => {
                 let is_present = present == Some(ticket >> INCARNATION);
-                (rank(tickets, ticket), is_present).hash(mix);
+                (tickets.of(ticket), is_present).hash(mix);
             }
-            other => mix_word::<M>(other, ranks, Some(client.index), mix),
+            other => mix_word::<M>(other, numbers, Some(client.index), mix),
         }
-    }
-}
-
-/// Where the incarnation begins in the number of a ticket.
-pub(super) const INCARNATION: u32 = 41;
-
-/// Returns a ticket as one number, in the order in which they were given; a cleanup is the last.
-fn whole(ticket: Ticket) -> u64 {
-    match parts(ticket) {
-        Some((incarnation, step)) => (incarnation << INCARNATION) | step,
-        None => u64::MAX,
     }
 }
 

@@ -8,13 +8,15 @@ use core::fmt::Debug;
 use core::hash::{BuildHasherDefault, Hash, Hasher};
 use std::collections::HashMap;
 
-use election_core::{Incarnation, SessionId, Stat, Ticket};
+use election_core::{SessionId, Stat, Ticket};
 
 use super::alike::Desk;
 use super::client::{Client, Late, Rights};
 use super::mix::{AsItIs, Mix, hash};
+use super::ranks::Ranks;
 use super::reading::{Tape, Word, read};
 use super::server::{Answer, Change, Data, Done, Effect, Request, Tree, Znode};
+use super::tickets::parts;
 use super::{Lab, Model};
 
 /// What was read of machines, notes and models so far.
@@ -326,9 +328,9 @@ impl<N: Copy + Ord + Hash> Words<N> {
 #[derive(Debug)]
 struct Sheet<N> {
     words: Vec<Word<N>>,
-    /// The numbers of one kind, in their order.
-    numbers: Vec<i64>,
-    counts: Vec<i64>,
+    /// Tokens and sessions.
+    numbers: Ranks<i64>,
+    counts: Ranks<i64>,
     /// The tickets of a client, as they come.
     tickets: Vec<(u8, u64)>,
 }
@@ -341,7 +343,7 @@ impl<N> Default for Sheet<N> {
 }
 
 impl<N: Copy + Ord + Hash> Sheet<N> {
-    /// Returns the number of a world whose words these are.
+    /// Returns the fingerprint of the world that the words describe, as if client `i` were `to[i]`.
     fn finish<M: Model<Name = N>>(&mut self, to: &[u8]) -> u64 {
         let Self { words, numbers, counts, tickets } = self;
         numbers.clear();
@@ -349,26 +351,23 @@ impl<N: Copy + Ord + Hash> Sheet<N> {
         tickets.clear();
         for word in &*words {
             match word {
-                Word::Token(token) => numbers.push(*token),
-                Word::Session(session) => numbers.push(of_client(*session, to)),
-                Word::Arrivals(count) => counts.push(*count),
+                Word::Token(token) => numbers.add(*token),
+                Word::Session(session) => numbers.add(of_client(*session, to)),
+                Word::Arrivals(count) => counts.add(*count),
                 _ => {}
             }
         }
-        for all in [&mut *numbers, &mut *counts] {
-            all.sort_unstable();
-            all.dedup();
-        }
-        let rank = |of: &[i64], number| of.binary_search(&number).expect("it was collected");
+        numbers.sort();
+        counts.sort();
         let (mut actor, mut mix) = (0, Mix(0));
         for word in &*words {
             match *word {
                 Word::Plain(number) => mix.write_u64(number),
-                Word::Token(token) => mix.write_usize(rank(numbers, token)),
+                Word::Token(token) => mix.write_usize(numbers.of(&token)),
                 Word::Session(session) => {
-                    mix.write_usize(rank(numbers, of_client(session, to)));
+                    mix.write_usize(numbers.of(&of_client(session, to)));
                 }
-                Word::Arrivals(count) => mix.write_usize(rank(counts, count)),
+                Word::Arrivals(count) => mix.write_usize(counts.of(&count)),
                 // None awaits it.
                 Word::Ticket(_) if actor == u8::MAX => mix.write_u8(0),
                 Word::Ticket(ticket) => {
@@ -390,59 +389,6 @@ impl<N: Copy + Ord + Hash> Sheet<N> {
         }
         mix.finish()
     }
-}
-
-/// Returns the incarnation and the step of a ticket, in the order in which they were given: twice the step, and one
-/// more if it is of a recipe's second machine. A cleanup has none.
-///
-/// The fields are private, and the text is slow: this is asked for each ticket of each world. So it takes what the
-/// ticket's hash is made of; `tickets_are_read_as_they_are_written` holds it to the text.
-pub(super) fn parts(ticket: Ticket) -> Option<(u64, u64)> {
-    let mut fields = Fields::default();
-    ticket.hash(&mut fields);
-    match fields {
-        Fields { count: 4, of: [_, part, incarnation, step] } => {
-            Some((incarnation, 2 * step + part))
-        }
-        _ => None,
-    }
-}
-
-/// Keeps the numbers that are hashed.
-#[derive(Default)]
-struct Fields {
-    count: usize,
-    of: [u64; 4],
-}
-
-impl Hasher for Fields {
-    fn write(&mut self, _: &[u8]) {
-        panic!("a ticket is made of numbers");
-    }
-
-    fn write_isize(&mut self, number: isize) {
-        self.write_u64(u64::try_from(number).expect("a variant"));
-    }
-
-    fn write_u32(&mut self, number: u32) {
-        self.write_u64(number.into());
-    }
-
-    fn write_u64(&mut self, number: u64) {
-        self.of[self.count] = number;
-        self.count += 1;
-    }
-
-    fn finish(&self) -> u64 {
-        unreachable!("it is no hash")
-    }
-}
-
-#[test]
-fn tickets_are_read_as_they_are_written() {
-    let first = Ticket::request(Incarnation::FIRST.next(), 7);
-    assert_eq!((first.to_string().as_str(), parts(first)), ("1.7", Some((1, 14))));
-    assert_eq!(parts(Ticket::CLEANUP), None);
 }
 
 fn renamed<M: Model>(name: M::Name, to: &[u8]) -> M::Name {

@@ -4,8 +4,8 @@
 use std::rc::Rc;
 
 use super::Model;
-use super::alike::INCARNATION;
 use super::mix::hash;
+use super::tickets::INCARNATION;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Word<N> {

@@ -115,27 +115,22 @@ pub fn holds_against_unmerged<M: Model>(start: Lab<M>, limit: usize) {
 
 /// Returns one number for a world by all that is in it.
 fn as_it_is<M: Model>(lab: &Lab<M>) -> u64 {
-    let mut text = Text(Mix(0));
     let Lab { model, server, clients, ghosts, budget, fault, .. } = lab;
-    text.write_debug(&(model, server, ghosts, budget, fault));
-    for client in clients.wholes(|client| {
-        let mut text = Text(Mix(0));
-        text.write_debug(client);
-        text.0.finish()
-    }) {
-        text.0.write_u64(client);
-    }
+    let rest = hash_of_text(&(model, server, ghosts, budget, fault));
+    let mut all = Mix(rest);
+    clients.wholes(hash_of_text).for_each(|client| all.write_u64(client));
+    all.finish()
+}
+
+/// Returns the hash of a `Debug` form, which leaves nothing out, as `Hash` may.
+fn hash_of_text(of: &impl fmt::Debug) -> u64 {
+    let mut text = Text(Mix(0));
+    fmt::write(&mut text, format_args!("{of:?}")).expect("nothing refuses it");
     text.0.finish()
 }
 
-/// Takes in a `Debug` form, which leaves nothing out, as `Hash` may.
+/// Takes in what is written.
 struct Text(Mix);
-
-impl Text {
-    fn write_debug(&mut self, of: &impl fmt::Debug) {
-        fmt::write(self, format_args!("{of:?}")).expect("nothing refuses it");
-    }
-}
 
 impl fmt::Write for Text {
     fn write_str(&mut self, text: &str) -> fmt::Result {

@@ -30,7 +30,6 @@ struct Stalls(Arc<Mutex<Watched>>);
 
 struct Watched {
     late: Duration,
-    /// The longest wait since [`Stalls::forget_longest`].
     longest: Duration,
     /// When the thread is to be through with its next commit.
     due: Instant,
@@ -67,10 +66,6 @@ impl Stalls {
     fn total(&self) -> Duration {
         let watched = self.0.lock().expect("no panic");
         watched.late + watched.due.elapsed()
-    }
-
-    fn forget_longest(&self) {
-        self.0.lock().expect("no panic").longest = Duration::ZERO;
     }
 
     fn longest(&self) -> Duration {
@@ -116,10 +111,9 @@ async fn leaders_that_resign_in_turn_are_followed_at_once(server: ServerKind) ->
 /// A session of any age nominates in an empty election: the create of the candidate proves the lease, and no
 /// check follows it.
 async fn a_nominee_that_comes_late_leads_at_once(server: ServerKind) -> TestResult {
-    let stalls = Stalls::watch(server)?;
     for age in [TIMEOUT / 2, TIMEOUT * 3 / 2] {
+        let stalls = Stalls::watch(server)?;
         let arena = Arena::new(server, "late").await?;
-        stalls.forget_longest();
         let proxy = Proxy::to(server.shared()?.addr())?;
         let client = connect(&arena.servers_by(&proxy), TIMEOUT).await?;
         tokio::time::sleep(age).await;
@@ -137,10 +131,12 @@ async fn a_nominee_that_comes_late_leads_at_once(server: ServerKind) -> TestResu
             "leads after {took:?}, {stalled:?} of it stalled, {commits} commits, longest {longest:?}"
         );
         assert!(leadership.is_valid());
-        // A longer round trip, of the handshake too, is no evidence for a lease, which is proved anew then.
+        // After a round trip of a 30th a leader waits for quicker heartbeats (`LeaseOutlook::RoundTripTooLong`). One may
+        // have been that long where the machine stalled for nearly as long.
         if longest < TIMEOUT / 45 {
             assert!(took < TIMEOUT / 12 + stalled, "{took:?}, {stalled:?}");
-            assert_eq!(commits, 0);
+            // After many stalls the leader's next heartbeats are due.
+            assert!(commits == 0 || stalled > TIMEOUT / 12, "{commits}");
         } else {
             assert!(took < TIMEOUT + stalled, "{took:?}, {stalled:?}, {longest:?}");
         }
