@@ -18,9 +18,15 @@ use zk_test_kit::zookeeper::{Options, Server, unique_path};
 const NO_AUTH: i32 = -102;
 const SASL_IS_REQUIRED: i32 = -124;
 
+/// The session timeout of leaders that must not lose their lease by waiting: while a leader is cut off,
+/// half of it is left, which is longer than all waits of a test take together, each [`SOON`] at most.
+const OUTLASTS_EACH_WAIT: Duration = Duration::from_secs(600);
+
 /// Serves no client without SASL, or so it says.
 fn demanding() -> Result<Server, TestFailure> {
-    let options = options(&[BOB]).config_line("sessionRequireClientSASLAuth=true");
+    let options = options(&[BOB])
+        .max_session_timeout(OUTLASTS_EACH_WAIT)
+        .config_line("sessionRequireClientSASLAuth=true");
     Ok(options.start_server()?)
 }
 
@@ -75,14 +81,16 @@ async fn a_stranger_closes_the_session_of_a_leader() -> TestResult {
 async fn where_sasl_is_required_a_stranger_takes_the_connection_and_no_more() -> TestResult {
     let server = demanding()?;
     let proxy = Proxy::to(server.addr())?;
-    let client = builder(&proxy.connect_string(), BOB).session_timeout(LASTING).connect().await?;
+    let client =
+        builder(&proxy.connect_string(), BOB).session_timeout(OUTLASTS_EACH_WAIT).connect().await?;
     let (mut nomination, _) = stand(&client)?;
     let leadership = leads(&mut nomination).await?;
     let (id, mut connection) = (session(&client), client.connection_updates());
 
     // So that the leader's client does not take its session back before the stranger is answered.
     proxy.refuse();
-    let mut taken = RawClient::resume(server.addr(), &RawSession::by_id_alone(id.get(), LASTING))?;
+    let mut taken =
+        RawClient::resume(server.addr(), &RawSession::by_id_alone(id.get(), OUTLASTS_EACH_WAIT))?;
     let refused = taken.request(Opcode::CLOSE_SESSION, &[]);
     assert!(
         matches!(refused, Err(RawError::Refused { code: SASL_IS_REQUIRED, .. })),
@@ -104,7 +112,8 @@ async fn where_sasl_is_required_a_stranger_takes_the_connection_and_no_more() ->
 async fn where_sasl_is_required_a_stranger_still_shortens_a_session() -> TestResult {
     let server = demanding()?;
     let proxy = Proxy::to(server.addr())?;
-    let client = builder(&proxy.connect_string(), BOB).session_timeout(LASTING).connect().await?;
+    let client =
+        builder(&proxy.connect_string(), BOB).session_timeout(OUTLASTS_EACH_WAIT).connect().await?;
     let (mut nomination, path) = stand(&client)?;
     let leadership = leads(&mut nomination).await?;
     let (candidate, id) = (format!("{path}/{}", leadership.candidate()), session(&client));
