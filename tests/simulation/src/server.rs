@@ -209,6 +209,11 @@ impl Host {
         }
     }
 
+    /// Returns the database of the server that has applied most.
+    pub(super) fn newest(hosts: &[Self]) -> Option<&Database> {
+        hosts.iter().map(Self::database).max_by_key(|database| database.last_zxid())
+    }
+
     /// Returns the number of watches that the server says that it keeps, asked by a connection of
     /// its own.
     pub(super) fn watches(&mut self, now: Time) -> usize {

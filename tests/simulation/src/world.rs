@@ -299,9 +299,8 @@ impl World<'_> {
 
     /// Has the history of the run judged by a checker that others wrote.
     fn judge(&mut self) -> Result<(), Broken> {
-        let newest = self.hosts.iter().max_by_key(|host| host.database().last_zxid());
-        let Some(newest) = newest else { return Ok(()) };
-        let judged = self.chronicle.judge(self.now, newest.database());
+        let Some(newest) = Host::newest(&self.hosts) else { return Ok(()) };
+        let judged = self.chronicle.judge(self.now, newest);
         self.stats.histories = judged.map_err(|detail| (Law::Linearizable, detail))?;
         Ok(())
     }

@@ -15,6 +15,7 @@ use crate::incident::{Place, What};
 use crate::operating::{Ends, GivingUp};
 use crate::outcome::Law;
 use crate::queue::{Kind, Queue};
+use crate::server::Host;
 
 /// How often somebody looks whether those make way that are asked to.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
@@ -86,14 +87,13 @@ impl World<'_> {
 
     /// The marks of hand-overs in sessions that another process goes on with: that knows nothing of them.
     pub(super) fn hand_over_marks_left(&self) -> Vec<Chore> {
-        let newest = self.hosts.iter().max_by_key(|host| host.database().last_zxid());
-        let (Some(newest), Some(_)) = (newest, &self.operated) else {
+        let (Some(newest), Some(_)) = (Host::newest(&self.hosts), &self.operated) else {
             return Vec::new();
         };
         let heirs = self.processes.iter().filter(|process| process.was_handed_over);
         let heirs = heirs.filter_map(|process| process.client.as_ref());
         let heirs = heirs.filter(|client| !client.hands_over()).filter_map(Client::session);
-        let paths = heirs.flat_map(|session| newest.database().ephemerals_of(session));
+        let paths = heirs.flat_map(|session| newest.ephemerals_of(session));
         let is_mark = |path: &&str| {
             let name = path.rsplit_once('/').map_or(*path, |(_, name)| name);
             Format::curator_latch().parse_hand_over_mark(name).is_some()

@@ -8,6 +8,7 @@ use crate::checker::Broken;
 use crate::client::Chore;
 use crate::incident::{Ban, Place, What};
 use crate::queue::Queue;
+use crate::server::Host;
 
 impl World<'_> {
     pub(super) fn operate(&mut self, what: What) -> Result<(), Broken> {
@@ -106,8 +107,7 @@ impl World<'_> {
 
     /// Returns the deletions of the children that would keep an election node from being removed.
     fn strangers(&self, queue: Queue) -> Vec<Chore> {
-        let newest = self.hosts.iter().max_by_key(|host| host.database().last_zxid());
-        let node = newest.and_then(|host| host.database().znode(queue.node()));
+        let node = Host::newest(&self.hosts).and_then(|database| database.znode(queue.node()));
         let children = node.into_iter().flat_map(Znode::children);
         children.map(|name| Chore::Delete(queue.child(name))).collect()
     }
@@ -124,9 +124,30 @@ impl World<'_> {
 
     /// Returns the access list that the election node is to have at the moment.
     fn access_to(&self, queue: Queue) -> Chore {
+        Chore::Permit(queue.node().to_owned(), self.permissions_of(queue))
+    }
+
+    fn permissions_of(&self, queue: Queue) -> Permissions {
         let bans = self.bans.iter().filter(|(banned, _)| *banned == queue);
-        let banned = bans.fold(Permissions::NONE, |banned, (_, ban)| banned | permission(*ban));
-        Chore::Permit(queue.node().to_owned(), all_but(banned))
+        all_but(bans.fold(Permissions::NONE, |banned, (_, ban)| banned | permission(*ban)))
+    }
+
+    /// Returns an election node whose access list is not the one that it is to have: the operator's
+    /// write was lost with its connection.
+    pub(super) fn access_left(&self) -> Option<String> {
+        if !self.conduct.reasons().access_changes() {
+            return None;
+        }
+        let newest = Host::newest(&self.hosts)?;
+        let is_other = |queue: &Queue| {
+            let permissions = self.permissions_of(*queue);
+            let node = newest.znode(queue.node());
+            node.is_some_and(|node| {
+                node.access().entries().any(|acl| acl.permissions != permissions)
+            })
+        };
+        let other = Queue::ELECTIONS.into_iter().find(is_other);
+        other.map(|queue| format!("the access list of {queue} is not restored"))
     }
 
     /// Returns an election node, with the candidates in it.

@@ -129,6 +129,7 @@ impl World<'_> {
             .or_else(|| self.unsettled_tree())
             .or_else(|| self.unsettled_share())
             .or_else(|| self.hand_over_left())
+            .or_else(|| self.access_left())
             .or_else(|| self.debtor())
             .or_else(|| self.stale_member())
     }

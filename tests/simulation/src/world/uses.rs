@@ -14,7 +14,7 @@ use crate::client::{Began, Chore, Client, Told, UseTerms, waits};
 use crate::outcome::{Law, UseStats};
 use crate::plan::Plan;
 use crate::recipes::{BARRIER, Books, ItemId, QueueBook};
-use crate::server::Condition;
+use crate::server::{Condition, Host};
 use crate::uses::{Drawn, Use, Verdict, use_id};
 
 /// Uses of one client at once.
@@ -120,7 +120,7 @@ impl World<'_> {
     /// Deletes the entries and claims that the process before has left in a session that was handed
     /// over.
     fn delete_left_behind(&mut self, client: usize, now: Instant) {
-        let newest = self.hosts.iter().max_by_key(|host| host.database().last_zxid());
+        let newest = Host::newest(&self.hosts);
         let (Some(process), Some(book), Some(newest)) =
             (self.processes.get_mut(client), &self.uses, newest)
         else {
@@ -135,7 +135,7 @@ impl World<'_> {
         let own: Vec<NomineeId> = running.uses().map(|(id, _)| id).collect();
         let mut paths = book.books.double_barrier.entries_of(session, &own);
         let queues = book.books.queues.iter();
-        paths.extend(queues.flat_map(|queue| queue.claims_of(session, &own, newest.database())));
+        paths.extend(queues.flat_map(|queue| queue.claims_of(session, &own, newest)));
         for path in paths {
             running.operate(now, &Chore::Delete(path));
         }
