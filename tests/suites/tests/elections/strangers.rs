@@ -19,7 +19,7 @@ const NO_AUTH: i32 = -102;
 const SASL_IS_REQUIRED: i32 = -124;
 
 /// The session timeout of leaders that must not lose their lease by waiting: while a leader is cut off,
-/// half of it is left, which is longer than all waits of a test take together, each [`SOON`] at most.
+/// a quarter of it is left at least, which is longer than all waits of a test take together, each [`SOON`] at most.
 const OUTLASTS_EACH_WAIT: Duration = Duration::from_secs(600);
 
 /// Serves no client without SASL, or so it says.
