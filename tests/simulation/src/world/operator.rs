@@ -127,13 +127,14 @@ impl World<'_> {
         Chore::Permit(queue.node().to_owned(), self.permissions_of(queue))
     }
 
+    /// Returns what the election node is to permit to every client at the moment.
     fn permissions_of(&self, queue: Queue) -> Permissions {
         let bans = self.bans.iter().filter(|(banned, _)| *banned == queue);
         all_but(bans.fold(Permissions::NONE, |banned, (_, ban)| banned | permission(*ban)))
     }
 
-    /// Returns an election node whose access list is not the one that it is to have: the operator's
-    /// write was lost with its connection.
+    /// Returns why the elections are not settled where the servers store another access list of an
+    /// election node than the operator wrote last: the operator's connection broke before its write.
     pub(super) fn access_left(&self) -> Option<String> {
         if !self.conduct.reasons().access_changes() {
             return None;

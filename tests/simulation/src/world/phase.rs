@@ -4,6 +4,7 @@ use core::time::Duration;
 
 use election_core::NomineeId;
 use election_core::election::Role;
+use zk_embedded::Database;
 use zk_session::lease::LeaseOutlook;
 
 use super::{Event, World};
@@ -12,7 +13,7 @@ use crate::client::Client;
 use crate::clock::Time;
 use crate::outcome::Law;
 use crate::queue::Queue;
-use crate::server::Condition;
+use crate::server::{Condition, Host};
 
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Phase {
@@ -106,8 +107,7 @@ impl World<'_> {
                 self.tidy()?;
             }
         }
-        let applied = self.hosts.iter().map(|host| host.database().last_zxid());
-        self.applied = applied.max().unwrap_or_default();
+        self.applied = Host::newest(&self.hosts).map(Database::last_zxid).unwrap_or_default();
         Ok(())
     }
 

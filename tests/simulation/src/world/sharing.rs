@@ -160,7 +160,8 @@ impl World<'_> {
     /// Deletes the candidates of members and the contenders for slots that the process before has left in a session
     /// that was handed over.
     fn delete_shares_left_behind(&mut self, client: usize) {
-        let (Some(process), Some(newest)) = (self.processes.get_mut(client), newest(&self.hosts))
+        let (Some(process), Some(newest)) =
+            (self.processes.get_mut(client), Host::newest(&self.hosts))
         else {
             return;
         };
@@ -271,7 +272,7 @@ impl World<'_> {
         let Some((plan, _)) = book.plans.last() else {
             return Some("there is no plan".to_owned());
         };
-        let newest = newest(&self.hosts);
+        let newest = Host::newest(&self.hosts);
         let drained = newest.map(|newest| children_of(newest, DRAINED)).unwrap_or_default();
         let is_wrong = |(name, member): &(&SlotName, &PlannedMember)| {
             (member.weight == 0) != drained.iter().any(|it| **it == ***name)
@@ -318,7 +319,7 @@ impl World<'_> {
     }
 
     fn znodes_of_share(&self) -> usize {
-        newest(&self.hosts).map_or(0, |newest| below_nodes(newest).count())
+        Host::newest(&self.hosts).map_or(0, |newest| below_nodes(newest).count())
     }
 
     /// Returns the znodes that are left once all clients have.
@@ -337,11 +338,6 @@ impl World<'_> {
             .map(Chore::Create)
             .collect()
     }
-}
-
-/// Returns what the server shows that has applied most.
-fn newest(hosts: &[Host]) -> Option<&Database> {
-    hosts.iter().map(Host::database).max_by_key(|database| database.last_zxid())
 }
 
 /// Returns the paths of the candidates of members, and of the contenders for slots.

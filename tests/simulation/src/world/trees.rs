@@ -1,7 +1,5 @@
 //! Clients keep a tree in caches, and write to it; the world compares what caches tell with what servers had.
 
-use zk_jute::Zxid;
-
 use super::{Event, Phase, World};
 use crate::checker::Broken;
 use crate::client::{Client, Observed};
@@ -9,6 +7,7 @@ use crate::many::draw_watches;
 use crate::outcome::{Law, TreeStats};
 use crate::plan::Plan;
 use crate::recipes::{Part, TreeBook};
+use crate::server::Host;
 
 /// The state of a run in which clients keep a tree.
 #[derive(Debug)]
@@ -118,8 +117,7 @@ impl World<'_> {
         let Some(trees) = &mut self.trees else {
             return Ok(());
         };
-        let ahead = |host: &&crate::server::Host| -> Zxid { host.database().last_zxid() };
-        let Some(newest) = self.hosts.iter().max_by_key(ahead) else {
+        let Some(newest) = Host::newest(&self.hosts) else {
             return Ok(());
         };
         for client in 0..self.processes.len() {
@@ -127,7 +125,7 @@ impl World<'_> {
                 trees.book.ends(client);
             }
         }
-        let checked = trees.book.check_at_rest(newest.database(), there.len());
+        let checked = trees.book.check_at_rest(newest, there.len());
         checked.map_err(|detail| (Law::TreesAsTheyWere, detail))
     }
 }
