@@ -86,17 +86,28 @@ async fn wait_for_connection(
         .map_err(|NoMoreUpdates| ConnectError::Ended(SessionEnd::Abandoned).into())
 }
 
-/// Reports changes of the connection on standard error, until the client ends.
-pub(crate) async fn report(mut connection: Updates<ConnectionState>, asked: Duration) {
-    let mut reporter = Reporter::new(asked);
-    let mut state = Some(connection.latest_and_update());
-    while let Some(now) = state {
-        match reporter.describe(&now) {
-            Some(Said::Note(text)) => console::note(text),
-            Some(Said::Warning(text)) => console::warn(text),
-            None => {}
+/// Reports changes of the connection, and losses of the ensemble, on standard error, until the client ends.
+pub(crate) fn report(client: &Client, asked: Duration) -> impl Future<Output = ()> + use<> {
+    let (mut connection, mut rollback) = (client.connection_updates(), client.rollback_updates());
+    async move {
+        let mut reporter = Reporter::new(asked);
+        let mut state = Some(connection.latest_and_update());
+        while let Some(now) = state {
+            match reporter.describe(&now) {
+                Some(Said::Note(text)) => console::note(text),
+                Some(Said::Warning(text)) => console::warn(text),
+                None => {}
+            }
+            state = loop {
+                tokio::select! {
+                    state = connection.next() => break state,
+                    Some(Some(rollback)) = rollback.next() => console::warn(format_args!(
+                        "{rollback}. Tokens go back, so that systems which keep the greatest token refuse \
+                         each new leader: see \"When the ensemble has lost its data\" in docs/operating.md"
+                    )),
+                }
+            };
         }
-        state = connection.next().await;
     }
 }
 

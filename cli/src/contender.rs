@@ -63,7 +63,7 @@ impl Contender {
         let patience = Patience::new(wait);
         guard::adopt_orphans().map_err(Failure::system("orphans cannot be adopted"))?;
         let client = client.session_timeout(session_timeout.0).start()?;
-        tokio::spawn(connection::report(client.connection_updates(), session_timeout.0));
+        tokio::spawn(connection::report(&client, session_timeout.0));
         let servers = servers.clone();
         Ok(Self {
             client,

@@ -69,7 +69,7 @@ impl Errand {
                 Reach::Patient { bound } => bound,
             };
             let client = builder.start()?;
-            tokio::spawn(connection::report(client.connection_updates(), session_timeout));
+            tokio::spawn(connection::report(&client, session_timeout));
             let checked = connection::check_chroot(&client, &servers.servers);
             match bound {
                 Some(bound) => within(bound, checked).await?,

@@ -47,7 +47,7 @@ pub(crate) async fn watch(args: WatchArgs) -> Result<Exit, Failure> {
 async fn show(args: &WatchArgs, client: &Client) -> Result<Exit, Failure> {
     let election = &args.one.election;
     let output = if args.json || !io::stdout().is_terminal() {
-        tokio::spawn(connection::report(client.connection_updates(), SESSION_TIMEOUT));
+        tokio::spawn(connection::report(client, SESSION_TIMEOUT));
         Output::Lines(Lines::new(election))
     } else {
         Output::Screen(Screen::new(election))

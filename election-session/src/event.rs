@@ -8,7 +8,9 @@ use core::time::Duration;
 use election_core::Recipe;
 use zk_jute::records::EventType;
 use zk_jute::{ErrorCode, SessionId, Zxid};
-use zk_session::{Completion, ConnectionEnd, Expiry, Failure, Instant, ServerIndex, SessionEnd};
+use zk_session::{
+    Completion, ConnectionEnd, Expiry, Failure, Instant, Rollback, ServerIndex, SessionEnd,
+};
 
 use crate::grant::GrantChange;
 use crate::key::RecipeKey;
@@ -117,6 +119,9 @@ pub enum Event<R: Recipe, T, W> {
         /// Why.
         error: ErrorCode,
     },
+    /// The ensemble has lost transactions that an earlier session saw. It comes once, before what came of the
+    /// write that shows it.
+    RolledBack(Rollback),
     /// The session expired, and another begins.
     Renewed {
         /// The session that expired.

@@ -32,7 +32,7 @@ use core::task::{Context, Poll};
 use std::sync::Arc;
 
 use zk_jute::{ErrorCode, OpCode, Request, SessionId};
-use zk_session::{Completion, ServerAddress, ServerFamily, SessionEnd, SubmitError};
+use zk_session::{Completion, Rollback, ServerAddress, ServerFamily, SessionEnd, SubmitError};
 
 pub use crate::error::version::ServerVersion;
 pub use builder::ClientBuilder;
@@ -142,6 +142,21 @@ impl Client {
     /// first connection. It decides whether a lease holds.
     pub fn server_family(&self) -> Option<ServerFamily> {
         self.shared().lock().host.server_family()
+    }
+
+    /// Returns the last loss of transactions by the ensemble that this client has noticed: what it had shown
+    /// to an earlier session of this client is gone, and tokens go back. What to do: [when the ensemble has
+    /// lost its data](https://github.com/zk-election/zk-election/blob/main/docs/operating.md#when-the-ensemble-has-lost-its-data).
+    ///
+    /// `None` proves nothing: only a write of a later session shows a loss, and only where zxids have gone
+    /// back.
+    pub fn rollback(&self) -> Option<Rollback> {
+        self.shared().lock().rollback.read(|rollback| *rollback)
+    }
+
+    /// Returns [`Client::rollback`], with its changes.
+    pub fn rollback_updates(&self) -> Updates<Option<Rollback>> {
+        Updates::new(self.shared().lock().rollback.subscribe())
     }
 
     /// Closes the session for all clones. Operations submitted before are still answered; then the

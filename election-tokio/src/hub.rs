@@ -23,7 +23,8 @@ use std::sync::Arc;
 
 use election_session::{CallerWatch, RecipeHost, RecipeKey, Settings, Site};
 use zk_session::{
-    Instant, ServerAddress, ServerIndex, SessionEnd, SessionTicket, SubmitError, TransportCommand,
+    Instant, Rollback, ServerAddress, ServerIndex, SessionEnd, SessionTicket, SubmitError,
+    TransportCommand,
 };
 
 pub(crate) use calls::{CallStage, Caller, Calls};
@@ -60,6 +61,8 @@ pub(crate) struct Hub {
     transport_error: Option<io::Error>,
     /// Connections so far.
     connections: u64,
+    /// The last one that a write has shown.
+    pub(crate) rollback: Sender<Option<Rollback>>,
     driver: DriverState,
     change: Change,
     last_reading: Instant,
@@ -134,6 +137,7 @@ impl Hub {
             },
             transport_error: None,
             connections: 0,
+            rollback: Sender::new(None),
             driver: DriverState::Awake,
             change: Change::Any,
             last_reading: now,

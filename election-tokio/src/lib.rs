@@ -126,7 +126,7 @@ pub mod commit {
 /// [`Client::get_config`] reads the members, [`Client::reconfigure`] changes them,
 /// [`Client::server_family`] tells the kind of server.
 pub mod ensemble {
-    pub use zk_session::ServerFamily;
+    pub use zk_session::{Rollback, ServerFamily};
 
     pub use crate::client::{
         EnsembleConfig, EnsembleMember, EnsembleMemberRole, ParseEnsembleMemberError,

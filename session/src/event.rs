@@ -37,6 +37,7 @@ pub enum TransportCommand {
 /// Together   --Changed-->       Together
 /// Together   --ChangesMissed--> Together
 /// Together   --HeartbeatRefused--> Together
+/// Together   --RolledBack-->    Together
 /// Together   --Disconnected-->  Apart
 /// either     --Completed-->     itself
 /// either     --LeaseLapsed-->   itself
@@ -105,6 +106,9 @@ pub enum Event<R, W> {
         /// Why.
         error: ErrorCode,
     },
+    /// The ensemble has lost transactions that it had shown to an earlier session of this client. It comes
+    /// once, before the completion of the write that shows it, and only from Apache ZooKeeper.
+    RolledBack(Rollback),
     /// A persistent watch saw a change. The watch stays.
     Changed {
         /// The tag of the watch.
@@ -137,6 +141,31 @@ pub enum Event<R, W> {
     LeaseLapsed,
     /// The session has ended. This is the last event.
     Ended(SessionEnd),
+}
+
+/// The proof that an ensemble has lost transactions: it was emptied, or restored from a copy, or is another
+/// one. An ensemble that loses nothing gives each write a greater zxid than all that a client saw before it
+/// sent the write.
+///
+/// What is counted by zxids goes back too, such as tokens. That no rollback is reported proves nothing: an
+/// ensemble that goes on in a newer epoch shows none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Rollback {
+    /// The highest zxid that earlier sessions of this client saw.
+    pub seen: Zxid,
+    /// The zxid with which a later write was answered.
+    pub written: Zxid,
+}
+
+/// Writes a sentence without a full stop.
+impl fmt::Display for Rollback {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { seen, written } = self;
+        write!(
+            f,
+            "the ensemble has lost transactions: a write got the zxid {written}, after {seen} was seen"
+        )
+    }
 }
 
 /// The answer to a request that succeeded.

@@ -40,8 +40,8 @@ pub use backoff::Backoff;
 pub use config::{Config, Limits, ReadOnlyServers, SilentServers, WhileDisconnected};
 pub use connect_string::{ConnectString, ConnectStringError, DEFAULT_PORT, ServerAddress};
 pub use event::{
-    Completion, ConnectionEnd, Event, Expiry, Failure, ProtocolError, SessionEnd, SubmitError,
-    TransportCommand,
+    Completion, ConnectionEnd, Event, Expiry, Failure, ProtocolError, Rollback, SessionEnd,
+    SubmitError, TransportCommand,
 };
 pub use family::ServerFamily;
 pub use path::{PathError, ZnodePath, check_path};

@@ -54,6 +54,9 @@ pub struct Session<R, W> {
     upkeep: Upkeep,
     /// The zxid that a server must have applied before this session uses it.
     seen: Zxid,
+    /// The highest zxid that the sessions saw in whose place this one is, until a write has told whether
+    /// the ensemble still has it; otherwise zero.
+    seen_before: Zxid,
     /// The zxid up to which all watch events were delivered. An event may share its transaction
     /// with others that are still on their way, so only replies count.
     delivered: Zxid,
@@ -78,11 +81,13 @@ impl<R, W: Clone> Session<R, W> {
     /// Creates a session in place of one that has expired. The first attempt to connect begins at
     /// once if that one lived for [`Backoff::cap`](crate::Backoff::cap) at least; otherwise after
     /// the next wait. The waits continue those of `expired`, because a server can let one session
-    /// after another expire, or grant timeouts that nothing can keep.
+    /// after another expire, or grant timeouts that nothing can keep. Its first write shows whether the
+    /// ensemble still has what `expired` saw: [`Event::RolledBack`].
     pub fn replacing(expired: &Self, config: Config, seed: u64, now: Instant) -> Self {
         let mut session = Self::new(config, seed, now);
         session.attempts = expired.attempts_among(session.servers.count());
         session.waits = expired.waits;
+        session.seen_before = expired.seen_before.max(expired.seen);
         session.requests.inherit(&expired.requests);
         if now.saturating_since(expired.began) < session.config.backoff.cap {
             let until = now + session.next_delay();
@@ -105,6 +110,7 @@ impl<R, W: Clone> Session<R, W> {
             family: None,
             upkeep: Upkeep::Idle,
             seen: Zxid::ZERO,
+            seen_before: Zxid::ZERO,
             delivered: Zxid::ZERO,
             requests: Requests::new(config.limits),
             watches: Watches::new(),

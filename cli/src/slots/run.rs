@@ -55,7 +55,7 @@ async fn joined(args: &SlotsRunArgs, list: SlotList, recorder: &Recorder) -> Res
     let slots = slots.apart(args.apart.iter().map(|group| group.split(',')))?;
     let slots = slots.spread_after(*args.spread_after);
     let slots = slots.give_up_within(*args.grace + BEYOND_THE_GRACE);
-    tokio::spawn(connection::report(client.connection_updates(), args.session_timeout.0));
+    tokio::spawn(connection::report(&client, args.session_timeout.0));
     tokio::select! {
         checked = connection::check_chroot(&client, &args.servers.servers) => checked?,
         signal = signals.next() => return Ok(Exit::Signal(signal.as_raw())),

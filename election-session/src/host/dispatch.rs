@@ -167,6 +167,7 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
                 self.stimulate_all(now, Happening::LeaseLapsed);
             }
             SessionEvent::HeartbeatRefused { error } => self.heartbeat_refused(now, error),
+            SessionEvent::RolledBack(rollback) => self.tell(Event::RolledBack(rollback)),
             SessionEvent::Ended(end) => self.session_ended(now, end),
             // These are the caller's, and were handed out; and no recipe keeps a persistent watch.
             SessionEvent::Completed { tag: Tag::Caller(_), .. }

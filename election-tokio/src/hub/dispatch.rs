@@ -109,6 +109,10 @@ impl Hub {
                 let entry = Entry::HeartbeatRefused { path, error };
                 Box::new(repeats.heartbeats.note(now, entry, journal))
             }
+            Event::RolledBack(rollback) => {
+                self.rollback.set(Some(rollback), wakers);
+                return journal.note(Entry::RolledBack(rollback));
+            }
             Event::Renewed { session, expiry } => {
                 let end = SessionEnd::Expired(expiry);
                 let entry = Entry::SessionEnded { session, end };

@@ -12,8 +12,8 @@ use tracing::field::display;
 use tracing::{Span, debug, info, warn};
 use zk_jute::records::EventType;
 use zk_jute::{ErrorCode, SessionId, Zxid};
-use zk_session::SessionEnd;
 use zk_session::lease::LeaseOutlook;
+use zk_session::{Rollback, SessionEnd};
 
 use super::election_metrics::{self, ElectionLabel};
 use super::figure::ElectionFigure;
@@ -78,6 +78,7 @@ pub(crate) enum Entry {
         path: String,
         error: ErrorCode,
     },
+    RolledBack(Rollback),
     /// The creation of a member's znode is held back.
     MemberHeldBack(Place),
     OtherServers {
@@ -174,6 +175,7 @@ impl Entry {
                     "heartbeat refused: the lease is not renewed by it"
                 );
             }
+            Self::RolledBack(rollback) => tell_rollback(rollback),
             Self::MemberHeldBack(at) => tell_held_back(&at),
             Self::OtherServers { count } => {
                 info!(target: CONNECTION, count, "another list of servers");
@@ -216,6 +218,16 @@ fn tell_held_back(at: &Place) {
         target: GROUP, %at,
         "held back: connections were lost over a member's znode, which the servers may not take; it is \
          sent again later: if its data are long, shorten them, or raise `jute.maxbuffer` of the servers"
+    );
+}
+
+fn tell_rollback(Rollback { seen, written }: Rollback) {
+    metrics::rolled_back();
+    warn!(
+        target: CONNECTION, %seen, %written,
+        "the ensemble has lost transactions that this client had seen: tokens go back, so that systems which \
+         keep the greatest token refuse each new leader; see docs/operating.md, \
+         \"When the ensemble has lost its data\""
     );
 }
 

@@ -23,6 +23,7 @@ const CONNECTION_LOSSES: &str = "zk_client_connection_losses_total";
 const RECONNECTS: &str = "zk_client_reconnects_total";
 const SESSIONS: &str = "zk_client_sessions_total";
 const WITHOUT_LEASE: &str = "zk_client_connections_without_lease_total";
+const ROLLBACKS: &str = "zk_client_ensemble_rollbacks_total";
 const EXPIRED_SESSIONS: &str = "zk_client_expired_sessions_total";
 const SUSPENDED_DURATION: &str = "zk_client_suspended_duration_seconds";
 const LEASE_REMAINING: &str = "zk_client_lease_remaining_seconds";
@@ -50,6 +51,7 @@ pub fn describe_metrics() {
         (SESSIONS, Unit::Count, "Sessions that servers granted"),
         (WITHOUT_LEASE, Unit::Count, "Connections to servers that are not Apache ZooKeeper"),
         (EXPIRED_SESSIONS, Unit::Count, "Sessions that expired"),
+        (ROLLBACKS, Unit::Count, "Losses of transactions by the ensemble that a write showed"),
         (RECIPE_REQUESTS, Unit::Count, "Requests of recipes that have come to an end"),
         (ACQUIRED, Unit::Count, "Locks and permits that were got"),
         (GIVEN_UP, Unit::Count, "Locks and permits that were not got"),
@@ -115,9 +117,15 @@ impl RequestMeter {
 /// Notes that a client begins, with its connection in this state. The counters of connections and sessions begin at
 /// 0: a monitor that asks for the increase sees none in a counter that is first seen at 1.
 pub(crate) fn client_begun(state: &'static str) {
-    for name in
-        [CONNECT_FAILURES, CONNECTION_LOSSES, RECONNECTS, SESSIONS, WITHOUT_LEASE, EXPIRED_SESSIONS]
-    {
+    for name in [
+        CONNECT_FAILURES,
+        CONNECTION_LOSSES,
+        RECONNECTS,
+        SESSIONS,
+        WITHOUT_LEASE,
+        EXPIRED_SESSIONS,
+        ROLLBACKS,
+    ] {
         counter!(name).increment(0);
     }
     state_begun(state);
@@ -211,6 +219,10 @@ pub(crate) fn connected_without_lease() {
 
 pub(crate) fn session_expired() {
     counter!(EXPIRED_SESSIONS).increment(1);
+}
+
+pub(crate) fn rolled_back() {
+    counter!(ROLLBACKS).increment(1);
 }
 
 const UNKNOWN: &str = "unknown";

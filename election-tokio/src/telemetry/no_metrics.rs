@@ -56,3 +56,5 @@ pub(crate) const fn session_granted() {}
 pub(crate) const fn connected_without_lease() {}
 
 pub(crate) const fn session_expired() {}
+
+pub(crate) const fn rolled_back() {}

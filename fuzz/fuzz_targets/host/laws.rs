@@ -172,6 +172,7 @@ impl Laws {
                 self.stage = Stage::Closing;
             }
             Event::Requested { .. }
+            | Event::RolledBack(_)
             | Event::Connected { .. }
             | Event::ConnectFailed { .. }
             | Event::Disconnected { .. }
@@ -194,7 +195,10 @@ impl Laws {
             (ReadOnly, Event::Disconnected { .. }) => AfterReadOnly,
             (
                 either @ (Together | ReadOnly),
-                Event::Fired { .. } | Event::Changed { .. } | Event::ChangesMissed { .. },
+                Event::Fired { .. }
+                | Event::Changed { .. }
+                | Event::ChangesMissed { .. }
+                | Event::RolledBack(_),
             ) => either,
             (Together, Event::HeartbeatRefused { .. }) => Together,
             (ReadOnly | AfterReadOnly, Event::Requested { .. }) => {

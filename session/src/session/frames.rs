@@ -7,7 +7,10 @@ use zk_jute::{Decode, ErrorCode, OpCode, Oversized, ReplyHeader, Xid, Zxid};
 use super::Session;
 use super::heartbeat::{heartbeat_kind, heartbeat_outcome};
 use super::state::{Live, Ping, State};
-use crate::event::{Completion, ConnectionEnd, Event, Failure, ProtocolError, SessionEnd};
+use crate::event::{
+    Completion, ConnectionEnd, Event, Failure, ProtocolError, Rollback, SessionEnd,
+};
+use crate::family::ServerFamily;
 use crate::requests::Purpose;
 use crate::time::Instant;
 use crate::watches::Delivery;
@@ -63,6 +66,7 @@ impl<R, W: Clone> Session<R, W> {
         frame.advance(REPLY_HEADER_LEN);
         if header.error == ErrorCode::OK
             && self.events.is_empty()
+            && header.zxid > self.seen_before
             && let Some((tag, opcode, sent_at)) = self.requests.callers_answered_by(header.xid)
         {
             self.note_reply(header.zxid);
@@ -172,6 +176,7 @@ impl<R, W: Clone> Session<R, W> {
             }
             _ => self.note_reply(header.zxid),
         }
+        self.compare_with_seen_before(header, pending.opcode);
         if header.error == ErrorCode::UNIMPLEMENTED && header.zxid == UNKNOWN_OPCODE {
             self.requests.refuse(pending.opcode);
         }
@@ -221,6 +226,19 @@ impl<R, W: Clone> Session<R, W> {
             self.prove_by_answer(now, pending.opcode, pending.sent_at);
         } else {
             self.lease.answered(now, pending.sent_at);
+        }
+    }
+
+    /// Tells whether the ensemble still has what earlier sessions saw, by the answer to a write of this one.
+    /// The answer's zxid may be that of a later transaction, never that of an earlier one. Servers of other
+    /// families number their transactions in their own ways.
+    fn compare_with_seen_before(&mut self, header: ReplyHeader, opcode: OpCode) {
+        if header.error != ErrorCode::OK || !shows_a_commit(opcode) {
+            return;
+        }
+        let (seen, written) = (core::mem::take(&mut self.seen_before), header.zxid);
+        if written <= seen && self.family.is_some_and(ServerFamily::keeps_leases) {
+            self.events.push_back(Event::RolledBack(Rollback { seen, written }));
         }
     }
 

@@ -19,6 +19,7 @@ mod ready;
 mod reconnect;
 mod refusals;
 mod replies;
+mod rollback;
 mod round_trips;
 mod sasl;
 mod servers;

@@ -24,7 +24,8 @@ impl Automaton {
                 Event::Fired { .. }
                 | Event::Changed { .. }
                 | Event::ChangesMissed { .. }
-                | Event::HeartbeatRefused { .. },
+                | Event::HeartbeatRefused { .. }
+                | Event::RolledBack(_),
             ) => Self::Together,
             (
                 either @ (Self::Apart | Self::Together),

@@ -118,6 +118,7 @@ impl Laws {
             Event::Disconnected { end: ConnectionEnd::Overdue(waited), .. } => {
                 assert!(*waited >= LEAST_PATIENCE, "{waited:?}");
             }
+            Event::RolledBack(rollback) => unreachable!("the server loses nothing: {rollback}"),
             Event::ConnectFailed { .. }
             | Event::Disconnected { .. }
             | Event::HeartbeatRefused { .. }

@@ -6,7 +6,7 @@ use core::time::Duration;
 use std::fs;
 use std::io;
 use std::net::TcpStream;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Instant;
 
@@ -201,6 +201,11 @@ impl Server {
     /// Returns the folder of the server's configuration, data and log.
     pub fn folder(&self) -> &Path {
         self.supervisor.folder()
+    }
+
+    /// Returns the folder of the server's transactions, snapshots and epochs.
+    pub fn data_folder(&self) -> PathBuf {
+        self.folder().join("data/version-2")
     }
 
     /// Returns the process id of the server, unless it is down.

@@ -225,6 +225,7 @@ impl Automaton {
                 Observed::Completed | Observed::WatchLost | Observed::LeaseLapsed(_),
             ) => either,
             (Self::Apart | Self::Together, Observed::Ended(_)) => Self::End,
+            // Among them each rollback: no ensemble here loses what it committed.
             _ => return None,
         })
     }

@@ -38,6 +38,8 @@ pub(crate) enum Observed {
     /// With the leaderships that were announced.
     LeaseLapsed(Vec<(NomineeId, Token)>),
     HeartbeatRefused,
+    /// The client says that the ensemble has lost transactions.
+    RolledBack,
     /// A watch of a nominee or of the user.
     Fired,
     /// A watch of the user.
@@ -221,6 +223,7 @@ impl Client {
                 observed.push(Observed::LeaseLapsed(told.collect()));
             }
             Event::HeartbeatRefused { .. } => observed.push(Observed::HeartbeatRefused),
+            Event::RolledBack(_) => observed.push(Observed::RolledBack),
             Event::Renewed { expiry, .. } => {
                 observed.push(Observed::Entry(Entry::Renewed));
                 observed.push(Observed::Ended(SessionEnd::Expired(expiry)));

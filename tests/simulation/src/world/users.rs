@@ -324,6 +324,7 @@ impl World<'_> {
             Observed::TimedOut { contender } => format!("{}: timed out", name(*contender)),
             Observed::LeaseLapsed(_) => "lease lapsed".to_owned(),
             Observed::HeartbeatRefused => "heartbeat refused".to_owned(),
+            Observed::RolledBack => "says that the ensemble has lost transactions".to_owned(),
             Observed::Ended(end) => format!("session ended: {end}"),
             Observed::Renewed => "begins another session".to_owned(),
             Observed::Notice { nominee, notice } => format!("{}: {notice:?}", name(*nominee)),

@@ -31,6 +31,7 @@ mod election_ready;
 mod election_recurring_names;
 mod election_refused_deletion;
 mod election_restart;
+mod election_rollback;
 mod election_run;
 mod election_short_frames;
 mod election_short_memory;
