@@ -85,9 +85,9 @@ impl<R, W: Clone> Session<R, W> {
     /// ensemble still has what `expired` saw: [`Event::RolledBack`].
     pub fn replacing(expired: &Self, config: Config, seed: u64, now: Instant) -> Self {
         let mut session = Self::new(config, seed, now);
+        session.seen_before = expired.seen_before.max(expired.seen);
         session.attempts = expired.attempts_among(session.servers.count());
         session.waits = expired.waits;
-        session.seen_before = expired.seen_before.max(expired.seen);
         session.requests.inherit(&expired.requests);
         if now.saturating_since(expired.began) < session.config.backoff.cap {
             let until = now + session.next_delay();

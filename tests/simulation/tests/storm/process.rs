@@ -137,6 +137,10 @@ impl Process {
             }
         };
         self.laws.tell(|| format!("process {}: {order:?}", self.number));
+        if let Some(rollback) = client.rollback() {
+            self.laws
+                .broken(format!("{} says of servers that lose nothing: {rollback}", self.number));
+        }
         let ticket = self.end_life(order, client, (alive, queues), tasks).await?;
         self.laws.count(|tally| tally.handed_over += 1);
         let nominees = posts.iter().map(|post| *post.nominee.borrow()).collect();
