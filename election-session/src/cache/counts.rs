@@ -23,8 +23,9 @@ impl CacheCounts {
         before: Option<&Arc<CachedNode>>,
         after: Option<&Arc<CachedNode>>,
     ) {
-        let (before, after) = (before.map(|node| node.czxid), after.map(|node| node.czxid));
-        if before.is_some() && before == after {
+        if let (Some(before), Some(after)) = (before, after)
+            && before.is_one_with(after)
+        {
             self.changed += 1;
         } else {
             self.deleted += u64::from(before.is_some());

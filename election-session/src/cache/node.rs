@@ -52,8 +52,15 @@ impl CachedNode {
         }
     }
 
+    /// Returns whether both are one state of one znode. An ensemble that was restored from a copy gives each zxid
+    /// again that came after the copy, so the times count, too.
     pub(super) fn is_same(&self, other: &Self) -> bool {
-        (self.czxid, self.mzxid) == (other.czxid, other.mzxid)
+        self.is_one_with(other) && (self.mzxid, self.mtime) == (other.mzxid, other.mtime)
+    }
+
+    /// Returns whether both are states of one znode, and not of one that was made again.
+    pub(super) fn is_one_with(&self, other: &Self) -> bool {
+        (self.czxid, self.ctime) == (other.czxid, other.ctime)
     }
 }
 

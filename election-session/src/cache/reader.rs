@@ -63,7 +63,7 @@ impl Readers {
                 (None, Some(node)) => CacheChange::Created { path, node },
                 (Some(before), None) => CacheChange::Deleted { path, before },
                 (Some(before), Some(node)) if before.is_same(&node) => continue,
-                (Some(before), Some(node)) if before.czxid == node.czxid => {
+                (Some(before), Some(node)) if before.is_one_with(&node) => {
                     CacheChange::Changed { path, before, node }
                 }
                 (Some(before), Some(_)) => {

@@ -314,13 +314,11 @@ impl Slots {
         });
     }
 
-    /// Notes that anything may have changed, and that no request in flight counts.
+    /// Notes that anything may have changed, and that no request in flight counts, nor any zxid: the ensemble may have
+    /// been restored from a copy, and have given it to another transaction.
     pub(super) fn all_void(&mut self) {
-        let last_change = self.last_change;
-        self.change_all(|slot| {
-            slot.fresh = Fresh::Due;
-            slot.names = slot.names.doubted(last_change);
-        });
+        self.last_change = None;
+        self.change_all(|slot| (slot.fresh, slot.names) = (Fresh::Due, Names::Unlisted));
     }
 
     /// Marks the znodes that may not be read, and so cause no events, to be read again.

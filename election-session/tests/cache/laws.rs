@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::reader::identity;
-use super::server::{ROOT, Tree, parent};
+use super::server::{Identity, ROOT, Tree, parent};
 use super::world::World;
 
 impl World {
@@ -41,7 +41,7 @@ impl World {
     }
 
     /// Returns what the cache shows of the tree at this zxid.
-    pub(super) fn expected(&self, zxid: usize) -> BTreeMap<String, (i64, i64)> {
+    pub(super) fn expected(&self, zxid: usize) -> BTreeMap<String, Identity> {
         let tree: &Tree = &self.server.history[zxid];
         let is_below =
             |path: &str, other: &str| path == other || path.starts_with(&format!("{other}/"));
@@ -51,6 +51,6 @@ impl World {
                 && !self.server.hidden.is_some_and(|hidden| is_below(path, hidden))
         };
         let shown = tree.iter().filter(|(path, _)| is_shown(path));
-        shown.map(|(path, znode)| (path.clone(), (znode.czxid, znode.mzxid))).collect()
+        shown.map(|(path, znode)| (path.clone(), znode.identity())).collect()
     }
 }

@@ -22,6 +22,17 @@ pub(crate) struct Znode {
     pub(crate) czxid: i64,
     pub(crate) mzxid: i64,
     pzxid: i64,
+    ctime: i64,
+    mtime: i64,
+}
+
+/// What tells a state of a znode from all others, also on a server that gives a zxid again.
+pub(crate) type Identity = [i64; 4];
+
+impl Znode {
+    pub(crate) const fn identity(&self) -> Identity {
+        [self.czxid, self.mzxid, self.ctime, self.mtime]
+    }
 }
 
 pub(crate) type Tree = BTreeMap<String, Znode>;
@@ -47,6 +58,10 @@ pub(crate) struct Server {
     /// By zxid.
     pub(crate) history: Vec<Tree>,
     writes: Vec<Vec<Write>>,
+    /// The time of the next transaction.
+    clock: i64,
+    /// Whether it has lost transactions.
+    pub(crate) has_lost: bool,
     /// The zxid up to which the client's server has applied.
     pub(crate) applied: usize,
     pub(crate) has_tree_watch: bool,
@@ -57,10 +72,12 @@ pub(crate) struct Server {
 
 impl Server {
     pub(crate) fn new() -> Self {
-        let root = Znode { czxid: 0, mzxid: 0, pzxid: 0 };
+        let root = Znode { czxid: 0, mzxid: 0, pzxid: 0, ctime: 0, mtime: 0 };
         Self {
             history: vec![Tree::from([(ROOT.to_owned(), root)])],
             writes: vec![Vec::new()],
+            clock: 1,
+            has_lost: false,
             applied: 0,
             has_tree_watch: false,
             held: BTreeSet::new(),
@@ -89,8 +106,7 @@ impl Server {
             };
             self.write(&mut tree, &mut writes, write);
         }
-        self.history.push(tree);
-        self.writes.push(writes);
+        self.push(tree, writes);
     }
 
     /// Returns each write of one of these znodes that the last state allows.
@@ -117,8 +133,7 @@ impl Server {
         let mut tree = self.history[self.tip()].clone();
         let mut writes = Vec::new();
         self.write(&mut tree, &mut writes, write);
-        self.history.push(tree);
-        self.writes.push(writes);
+        self.push(tree, writes);
     }
 
     pub(crate) fn set(&mut self, path: &str) {
@@ -127,8 +142,7 @@ impl Server {
         if tree.contains_key(path) {
             self.write(&mut tree, &mut writes, Write::Set(path.to_owned()));
         }
-        self.history.push(tree);
-        self.writes.push(writes);
+        self.push(tree, writes);
     }
 
     pub(crate) fn create_many(&mut self, paths: impl Iterator<Item = String>) {
@@ -137,8 +151,26 @@ impl Server {
         for path in paths {
             self.write(&mut tree, &mut writes, Write::Create(path));
         }
+        self.push(tree, writes);
+    }
+
+    /// Commits a transaction that changes nothing.
+    pub(crate) fn commit_nothing(&mut self) {
+        self.push(self.history[self.tip()].clone(), Vec::new());
+    }
+
+    fn push(&mut self, tree: Tree, writes: Vec<Write>) {
         self.history.push(tree);
         self.writes.push(writes);
+        self.clock += 1;
+    }
+
+    /// Starts again with a copy that has the transactions up to this one. The next ones get the zxids of those that are
+    /// lost.
+    pub(crate) fn restore(&mut self, last: usize) {
+        self.has_lost = true;
+        self.history.truncate(last + 1);
+        self.writes.truncate(last + 1);
     }
 
     fn write(&self, tree: &mut Tree, writes: &mut Vec<Write>, write: Write) {
@@ -148,9 +180,14 @@ impl Server {
                 if path != ROOT && !tree.contains_key(parent(path)) {
                     return;
                 }
-                tree.insert(path.clone(), Znode { czxid: zxid, mzxid: zxid, pzxid: zxid });
+                let [ctime, mtime] = [self.clock; 2];
+                let znode = Znode { czxid: zxid, mzxid: zxid, pzxid: zxid, ctime, mtime };
+                tree.insert(path.clone(), znode);
             }
-            Write::Set(path) => tree.get_mut(path).expect("it is there").mzxid = zxid,
+            Write::Set(path) => {
+                let znode = tree.get_mut(path).expect("it is there");
+                (znode.mzxid, znode.mtime) = (zxid, self.clock);
+            }
             Write::Delete(path) => drop(tree.remove(path)),
         }
         if let Write::Create(path) | Write::Delete(path) = &write
@@ -208,8 +245,8 @@ impl Server {
         Some(Stat {
             czxid: Zxid::new(znode.czxid),
             mzxid: Zxid::new(znode.mzxid),
-            ctime: 0,
-            mtime: 0,
+            ctime: znode.ctime,
+            mtime: znode.mtime,
             version: Version::new(0),
             cversion: Version::new(0),
             aversion: Version::new(0),

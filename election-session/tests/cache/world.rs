@@ -121,6 +121,7 @@ impl World {
             Churn::Faults => match dice {
                 0..6 => self.commit(),
                 15..16 => self.disconnect(),
+                16..17 if self.rng.u8(..4) == 0 => self.restore(),
                 16..17 => self.expire(),
                 17..18 => self.tracker.look(),
                 18..19 => self.reopen(),
@@ -139,7 +140,10 @@ impl World {
     }
 
     fn reopen(&mut self) {
-        let reader = Reader::open(&mut self.tracker);
+        let mut reader = Reader::open(&mut self.tracker);
+        if self.server.has_lost {
+            reader.lost();
+        }
         self.readers.push(reader);
         if self.readers.len() > 2 {
             let gone = self.readers.remove(index(&mut self.rng, 1..3));
@@ -214,6 +218,7 @@ impl World {
         };
         let answer = match &request.question {
             CacheQuestion::Barrier => {
+                self.server.commit_nothing();
                 while self.server.applied < self.server.tip() {
                     self.apply();
                 }
@@ -402,6 +407,18 @@ impl World {
     fn expire(&mut self) {
         let to = index(&mut self.rng, 0..self.server.tip() + 1);
         self.begin_anew_at(to);
+    }
+
+    /// Lets the server start again with an older copy of its data, once the session is over for the client.
+    fn restore(&mut self) {
+        let last = index(&mut self.rng, 0..self.server.tip() + 1);
+        let to = index(&mut self.rng, 0..last + 1);
+        self.log.push(format!("the server has lost what came after {last}"));
+        self.begin_anew_at(to);
+        self.rest_of_wire();
+        self.server.restore(last);
+        self.last_moment = -1;
+        self.readers.iter_mut().for_each(Reader::lost);
     }
 
     pub(super) fn begin_anew_at(&mut self, applied: usize) {

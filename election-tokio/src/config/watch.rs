@@ -108,9 +108,16 @@ enum Sight {
     New,
     Seen {
         session: Option<SessionId>,
-        /// The `mzxid`, if there was a znode.
-        mzxid: Option<Zxid>,
+        /// The last write, if there was a znode.
+        write: Option<Write>,
     },
+}
+
+/// A write of the znode. An ensemble that was restored from a copy gives the `mzxid` again to another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Write {
+    mzxid: Zxid,
+    mtime: i64,
 }
 
 struct Reader {
@@ -138,12 +145,13 @@ impl Reader {
             let Some((read, watch)) = read.filter(|_| session == self.client.session_id()) else {
                 continue;
             };
-            let mzxid = read.as_ref().map(|(_, stat)| stat.mzxid);
+            let write =
+                read.as_ref().map(|(_, stat)| Write { mzxid: stat.mzxid, mtime: stat.mtime });
             let is_news = match self.sight {
                 Sight::New => true,
-                Sight::Seen { mzxid: seen, .. } => seen != mzxid,
+                Sight::Seen { write: seen, .. } => seen != write,
             };
-            self.sight = Sight::Seen { session, mzxid };
+            self.sight = Sight::Seen { session, write };
             if is_news {
                 show(read);
             }

@@ -85,6 +85,7 @@ mod refusals;
 #[cfg(test)]
 mod revocation;
 #[cfg(test)]
+mod rollbacks;
 mod round_trips;
 #[cfg(test)]
 mod runs;

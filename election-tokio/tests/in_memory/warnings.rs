@@ -1,14 +1,11 @@
 //! Warnings by `tracing`: each comes once, and in time.
 
 use core::time::Duration;
-use std::sync::{Arc, Mutex};
 
 use election_tokio::election::{EndReason, NominationError};
 use election_tokio::health::NomineeHealth;
 use election_tokio::lease::LeaseGrade;
-use election_tokio::source::ServerAddress;
-use election_tokio::transport::{Connecting, Connector};
-use election_tokio::{Client, CreateMode, Version};
+use election_tokio::{Client, CreateMode};
 
 use crate::server::{Server, settle, wait};
 use crate::spans::Journal;
@@ -121,49 +118,6 @@ async fn connections_that_come_and_go_are_told_at_a_pace_and_the_last_of_it_in_a
 
 fn is_connected(state: &election_tokio::ConnectionState) -> bool {
     matches!(state, election_tokio::ConnectionState::Connected { .. })
-}
-
-/// Leads to one server after another.
-#[derive(Clone, Debug)]
-struct Exchanged(Arc<Mutex<Server>>);
-
-impl Connector for Exchanged {
-    fn connect<'a>(&'a self, address: &'a ServerAddress) -> Connecting<'a> {
-        let server = self.0.lock().unwrap().clone();
-        Box::pin(async move { server.connect(address).await })
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn an_ensemble_that_has_lost_transactions_is_warned_of_once() {
-    let (journal, _guard) = Journal::begin();
-    let [full, empty] = [Server::new(), Server::new()];
-    let present = Exchanged(Arc::new(Mutex::new(full.clone())));
-    let client = Client::builder("in-memory").connector(present.clone()).connect().await.unwrap();
-    let mut rollbacks = client.rollback_updates();
-    let mut nomination = client.election(ELECTION).nominate().unwrap();
-    let token = nomination.elected().await.unwrap().token();
-    for _ in 0..20 {
-        client.set_data(ELECTION, "", Version::ANY).await.unwrap();
-    }
-    *present.0.lock().unwrap() = empty.clone();
-    full.cut();
-    let rollback = rollbacks.next().await.flatten().unwrap();
-    assert!(rollback.seen.get() >= token.get() + 20 && rollback.written < rollback.seen);
-    assert_eq!(client.rollback(), Some(rollback));
-
-    // The next session finds nothing lost.
-    nomination.elected().await.unwrap();
-    empty.expire();
-    empty.cut();
-    wait(60).await;
-    nomination.elected().await.unwrap();
-    let warned = journal.of("event the ensemble has lost transactions");
-    let [line] = warned.as_slice() else { panic!("{warned:?}") };
-    for word in [format!("seen={}", rollback.seen), format!("written={}", rollback.written)] {
-        assert!(line.contains(&word), "{word}: {line}");
-    }
-    assert!(!rollbacks.has_changed());
 }
 
 /// Any participant that may create znodes can forge it.
