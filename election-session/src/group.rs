@@ -51,9 +51,12 @@ pub struct GroupTracker {
     /// How many times changes may have been missed.
     gaps: u64,
     last: Option<GroupSnapshot>,
-    /// The highest zxid of a reply.
+    /// The highest zxid of a reply in this session.
     zxid: Zxid,
     last_ticket: u64,
+    /// The last request that was asked for before an event by which a member is gone, until a later one is answered:
+    /// the session's next server need not have applied what the event told.
+    ahead_of: Option<u64>,
 }
 
 /// A request for the driver to make.
@@ -109,6 +112,7 @@ impl GroupTracker {
             last: None,
             zxid: Zxid::ZERO,
             last_ticket: 0,
+            ahead_of: None,
         }
     }
 
@@ -166,7 +170,7 @@ impl GroupTracker {
             Listing::Outdated(awaited) if awaited == ticket => true,
             _ => return,
         };
-        self.zxid = self.zxid.max(zxid);
+        self.replied(ticket, zxid);
         self.slots.list(names.filter(|name| self.format.is_member(name)));
         self.listing = if is_outdated { Listing::Due } else { Listing::Known };
         // The list had all names at this moment, whatever has come since.
@@ -183,10 +187,15 @@ impl GroupTracker {
             self.unpin();
         }
         self.slots.answered(ticket, name, read);
-        self.zxid = self.zxid.max(zxid);
+        self.replied(ticket, zxid);
         if self.is_listed() {
             self.pin_if_free(zxid);
         }
+    }
+
+    fn replied(&mut self, ticket: u64, zxid: Zxid) {
+        self.zxid = self.zxid.max(zxid);
+        self.ahead_of.take_if(|last| *last < ticket);
     }
 
     /// Reports that a request failed with its connection. The tracker makes it again.
@@ -223,6 +232,7 @@ impl GroupTracker {
                     self.slots.touch(child, Touch::Went);
                 }
                 self.slots.remove(child);
+                self.ahead_of = Some(self.last_ticket);
                 if self.pin.as_ref().is_some_and(|pin| pin.waits_for(child)) {
                     self.unpin();
                 }
@@ -259,14 +269,19 @@ impl GroupTracker {
         self.unpin();
         self.relist();
         self.slots.all_due();
+        if self.ahead_of.take().is_some() {
+            self.set_up.wait_for_barrier();
+        }
     }
 
     /// Reports that the watches are gone, with their session or because a server does not know
     /// them.
     pub fn handle_watches_lost(&mut self) {
         self.handle_missed();
-        // Requests in flight went to a server that may be behind the last view.
+        // Requests in flight went to a server that may be behind the last view, and the ensemble may have been
+        // restored from a copy, so that the next zxids are lower.
         self.listing = Listing::Due;
+        self.zxid = Zxid::ZERO;
         self.set_up.begin_anew();
     }
 

@@ -14,7 +14,14 @@ pub enum TrackerWatches {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SetUp {
     watching: TrackerWatches,
+    watch: PersistentWatch,
     step: Step,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum PersistentWatch {
+    Missing,
+    Set,
 }
 
 /// A request of the set-up.
@@ -33,13 +40,18 @@ enum Step {
 
 impl SetUp {
     pub(crate) const fn new(watching: TrackerWatches) -> Self {
-        Self { watching, step: Self::behind_the_barrier(watching) }
+        let watch = PersistentWatch::Missing;
+        Self { watching, watch, step: Self::behind_the_barrier(watching, watch) }
     }
 
-    const fn behind_the_barrier(watching: TrackerWatches) -> Step {
-        match watching {
-            TrackerWatches::Persistent => Step::Due(SetUpRequest::AddWatch),
-            TrackerWatches::OneShot => Step::Done,
+    const fn behind_the_barrier(watching: TrackerWatches, watch: PersistentWatch) -> Step {
+        match (watching, watch) {
+            (TrackerWatches::Persistent, PersistentWatch::Missing) => {
+                Step::Due(SetUpRequest::AddWatch)
+            }
+            (TrackerWatches::Persistent, PersistentWatch::Set) | (TrackerWatches::OneShot, _) => {
+                Step::Done
+            }
         }
     }
 
@@ -62,7 +74,7 @@ impl SetUp {
     pub(crate) fn passed_barrier(&mut self, ticket: u64) -> bool {
         let is_awaited = self.step == Step::InFlight(SetUpRequest::Barrier, ticket);
         if is_awaited {
-            self.step = Self::behind_the_barrier(self.watching);
+            self.step = Self::behind_the_barrier(self.watching, self.watch);
         }
         is_awaited
     }
@@ -70,7 +82,7 @@ impl SetUp {
     /// Notes that the watch is set.
     pub(crate) fn added_watch(&mut self, ticket: u64) {
         if self.step == Step::InFlight(SetUpRequest::AddWatch, ticket) {
-            self.step = Step::Done;
+            (self.watch, self.step) = (PersistentWatch::Set, Step::Done);
         }
     }
 
@@ -91,6 +103,14 @@ impl SetUp {
 
     /// Begins anew, in another session.
     pub(crate) const fn begin_anew(&mut self) {
+        self.watch = PersistentWatch::Missing;
         self.step = Step::Due(SetUpRequest::Barrier);
+    }
+
+    /// Asks for a barrier before the next read, in the session in which the watch is set.
+    pub(crate) const fn wait_for_barrier(&mut self) {
+        if self.is_done() {
+            self.step = Step::Due(SetUpRequest::Barrier);
+        }
     }
 }

@@ -151,12 +151,12 @@ impl Client {
     /// `None` proves nothing: only a write of a later session shows a loss, and only where zxids have gone
     /// back.
     pub fn rollback(&self) -> Option<Rollback> {
-        self.shared().lock().rollback.read(|rollback| *rollback)
+        self.shared().lock().rollback().read(|rollback| *rollback)
     }
 
     /// Returns [`Client::rollback`], with its changes.
     pub fn rollback_updates(&self) -> Updates<Option<Rollback>> {
-        Updates::new(self.shared().lock().rollback.subscribe())
+        Updates::new(self.shared().lock().rollback().subscribe())
     }
 
     /// Closes the session for all clones. Operations submitted before are still answered; then the

@@ -61,8 +61,8 @@ pub(crate) struct Hub {
     transport_error: Option<io::Error>,
     /// Connections so far.
     connections: u64,
-    /// The last one that a write has shown.
-    pub(crate) rollback: Sender<Option<Rollback>>,
+    /// The last one that a write has shown; made when one is shown or asked for, since most clients see none.
+    rollback: Option<Box<Sender<Option<Rollback>>>>,
     driver: DriverState,
     change: Change,
     last_reading: Instant,
@@ -137,7 +137,7 @@ impl Hub {
             },
             transport_error: None,
             connections: 0,
-            rollback: Sender::new(None),
+            rollback: None,
             driver: DriverState::Awake,
             change: Change::Any,
             last_reading: now,
@@ -225,6 +225,10 @@ impl Hub {
     pub(crate) fn poll_probe(&mut self) -> Option<(ServerIndex, ServerAddress)> {
         let index = self.host.poll_probe()?;
         Some((index, self.servers.address(index)?))
+    }
+
+    pub(crate) fn rollback(&mut self) -> &Sender<Option<Rollback>> {
+        self.rollback.get_or_insert_with(|| Box::new(Sender::new(None)))
     }
 
     /// Returns how many connections there were. It stays the same while one lasts.

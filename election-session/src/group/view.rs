@@ -90,10 +90,11 @@ impl GroupMember {
         (owner != 0).then_some(SessionId::new(owner))
     }
 
-    /// Returns whether both are the same join, as far as is known.
+    /// Returns whether both are the same join, as far as is known. An ensemble that was restored from a copy gives
+    /// each zxid again that came after the copy, so the time counts, too.
     fn is_one_with(&self, other: &Self) -> bool {
-        match (self.token(), other.token()) {
-            (Some(one), Some(other)) => one == other,
+        match (self.stat, other.stat) {
+            (Some(one), Some(other)) => (one.czxid, one.ctime) == (other.czxid, other.ctime),
             _ => true,
         }
     }

@@ -42,7 +42,8 @@ impl Bench {
         let is_of = |request: &GroupRequest| request.question == GroupQuestion::Read(name.into());
         let place = self.asked.iter().position(is_of).expect("it was asked for");
         let ticket = self.asked.remove(place).ticket;
-        let read = GroupRead::Data(Bytes::new(), stat(Member { czxid: 1, mzxid }));
+        let read =
+            GroupRead::Data(Bytes::new(), stat(Member { czxid: 1, mzxid, ctime: 1, mtime: mzxid }));
         self.tracker.handle_read(ticket, name, read, Zxid::new(zxid));
         let snapshot = self.tracker.poll_snapshot();
         self.ask();
@@ -96,4 +97,32 @@ fn a_view_leaves_out_what_changes_before_it_is_read() {
     assert_eq!(told.members().get("a").map(|a| a.data.clone()), Some(MemberData::Changing));
     assert_eq!(mzxid(&told, "b"), Some(6));
     assert!(told.members().contains_key(&Arc::<str>::from("b")));
+}
+
+/// Before 3.9 an event names no transaction, so the session's next server need not have applied what it told.
+#[test]
+fn after_a_deletion_that_only_an_event_has_told_the_next_server_catches_up_first() {
+    let gone = |bench: &mut Bench| {
+        bench.tracker.handle_change("/g/b", EventType::NODE_DELETED);
+        let told = bench.tracker.poll_snapshot().expect("a view without it");
+        assert_eq!(told.members().len(), 1);
+    };
+    let asked_after_a_gap = |bench: &mut Bench| {
+        bench.tracker.handle_missed();
+        bench.tracker.poll_request().expect("it reads again").question
+    };
+    let mut bench = Bench::listed(&["a", "b"], 10);
+    bench.answer("a", 5, 10);
+    bench.answer("b", 6, 10);
+    gone(&mut bench);
+    assert_eq!(asked_after_a_gap(&mut bench), GroupQuestion::Barrier);
+
+    // A reply that was asked for later shows that the server is as far, and the session goes to no other one.
+    let mut bench = Bench::listed(&["a", "b"], 10);
+    bench.answer("a", 5, 10);
+    bench.answer("b", 6, 10);
+    gone(&mut bench);
+    bench.changed("a");
+    bench.answer("a", 12, 12);
+    assert_eq!(asked_after_a_gap(&mut bench), GroupQuestion::List);
 }

@@ -27,6 +27,14 @@ pub(crate) enum Churn {
 pub(crate) struct Member {
     pub(crate) czxid: i64,
     pub(crate) mzxid: i64,
+    pub(crate) ctime: i64,
+    pub(crate) mtime: i64,
+}
+
+impl Member {
+    const fn new(zxid: i64, time: i64) -> Self {
+        Self { czxid: zxid, mzxid: zxid, ctime: time, mtime: time }
+    }
 }
 
 type State = BTreeMap<String, Member>;
@@ -53,6 +61,8 @@ pub(crate) struct World {
     watching: TrackerWatches,
     /// By zxid.
     history: Vec<State>,
+    /// The time of the next transaction.
+    clock: i64,
     /// The zxid up to which the client's server has applied.
     applied: usize,
     /// The last transaction that the session has seen.
@@ -73,12 +83,13 @@ pub(crate) struct World {
 impl World {
     pub(crate) fn new(seed: u64, watching: TrackerWatches) -> Self {
         let mut state = State::new();
-        state.insert("a".into(), Member { czxid: 0, mzxid: 0 });
+        state.insert("a".into(), Member::new(0, 0));
         Self {
             rng: fastrand::Rng::with_seed(seed),
             tracker: GroupTracker::new(PATH.into(), GroupFormat::Plain, watching),
             watching,
             history: vec![state],
+            clock: 1,
             applied: 0,
             seen: 0,
             sent: VecDeque::new(),
@@ -110,17 +121,18 @@ impl World {
         match churn {
             Churn::Faults => match dice {
                 0..15 => self.commit(),
-                15..16 => self.disconnect(),
-                16..17 => self.expire(),
-                17..18 => self.tracker.look(),
+                15..18 => self.disconnect(),
+                18..19 => self.restore(),
+                19..20 => self.expire(),
+                20..21 => self.tracker.look(),
                 _ => self.proceed(),
             },
             Churn::Constant if dice < 25 => self.commit(),
             Churn::Hot if dice < 60 => {
                 let mut state = self.history[self.tip()].clone();
                 let zxid = i64::try_from(self.tip() + 1).expect("small");
-                state.entry("a".into()).or_insert(Member { czxid: zxid, mzxid: zxid }).mzxid = zxid;
-                self.history.push(state);
+                state.entry("a".into()).or_insert(Member::new(zxid, self.clock)).mzxid = zxid;
+                self.push(state);
             }
             Churn::Hot if dice < 61 => self.commit(),
             Churn::Constant | Churn::Hot => self.proceed(),
@@ -162,8 +174,8 @@ impl World {
         for number in 0..count {
             let zxid = i64::try_from(self.tip() + 1).expect("small");
             let mut state = self.history[self.tip()].clone();
-            state.insert(format!("m{number}"), Member { czxid: zxid, mzxid: zxid });
-            self.history.push(state);
+            state.insert(format!("m{number}"), Member::new(zxid, self.clock));
+            self.push(state);
             self.apply();
         }
     }
@@ -173,16 +185,23 @@ impl World {
         let zxid = i64::try_from(self.tip() + 1).expect("small");
         let name = NAMES[self.rng.usize(..NAMES.len())];
         match state.get_mut(name) {
-            Some(member) if self.rng.bool() => member.mzxid = zxid,
+            Some(member) if self.rng.bool() => {
+                (member.mzxid, member.mtime) = (zxid, self.clock);
+            }
             Some(_) => {
                 state.remove(name);
             }
             None => {
-                state.insert(name.into(), Member { czxid: zxid, mzxid: zxid });
+                state.insert(name.into(), Member::new(zxid, self.clock));
             }
         }
         self.log.push(format!("{zxid}: {:?}", state.keys().collect::<Vec<_>>()));
+        self.push(state);
+    }
+
+    fn push(&mut self, state: State) {
         self.history.push(state);
+        self.clock += 1;
     }
 
     fn apply(&mut self) {
@@ -226,6 +245,7 @@ impl World {
         let is_one_shot = self.tracker.watching() == TrackerWatches::OneShot;
         let answer = match &request.question {
             GroupQuestion::Barrier => {
+                self.push(self.history[self.tip()].clone());
                 while self.applied < self.tip() {
                     self.apply();
                 }
@@ -388,6 +408,22 @@ impl World {
         self.wire.push_back(Item::WatchesLost);
     }
 
+    /// Lets the server start again with an older copy of its data, once the session is over for the client. The next
+    /// transactions get the zxids of those that are lost.
+    fn restore(&mut self) {
+        self.expire();
+        while let Some(item) = self.wire.pop_front() {
+            self.bring_in(item);
+        }
+        let last = self.rng.usize(..=self.tip());
+        self.log.push(format!("the server has lost what came after {last}"));
+        self.history.truncate(last + 1);
+        self.applied = self.rng.usize(..=last);
+        if let Some((_, zxid)) = self.told.last_mut() {
+            *zxid = 0;
+        }
+    }
+
     /// Checks a view: it is one of the states, and not before the last one.
     fn told(&mut self, snapshot: GroupSnapshot) {
         let last = self.told.last().map_or(0, |(_, zxid)| *zxid);
@@ -400,6 +436,15 @@ impl World {
         let view = snapshot.since(self.told.last().map(|(snapshot, _)| snapshot));
         let has_news = !(view.joined.is_empty() && view.left.is_empty() && view.changed.is_empty());
         assert!(has_news || self.told.is_empty(), "{view:#?}");
+        let born = |snapshot: &GroupSnapshot, name: &str| {
+            snapshot.members().get(name)?.stat.map(|stat| stat.ctime)
+        };
+        for name in &view.changed {
+            let before = self.told.last().and_then(|(before, _)| born(before, name));
+            let now = born(&snapshot, name);
+            let is_one = before.is_none() || now.is_none() || before == now;
+            assert!(is_one, "{name} was made again: {:#?}", self.log);
+        }
         let is_broken = self.gaps > 0 && !self.told.is_empty();
         assert_eq!(view.continuity == Continuity::Broken, is_broken, "{:#?}", self.log);
         self.gaps = 0;
@@ -412,7 +457,8 @@ impl World {
         state.len() == snapshot.members().len()
             && state.iter().zip(&**snapshot.members()).all(|((name, member), (shown, as_shown))| {
                 let is_same = as_shown.stat.is_some_and(|stat| {
-                    (stat.czxid.get(), stat.mzxid.get()) == (member.czxid, member.mzxid)
+                    (stat.czxid.get(), stat.mzxid.get(), stat.ctime, stat.mtime)
+                        == (member.czxid, member.mzxid, member.ctime, member.mtime)
                 });
                 **name == **shown && (is_same || as_shown.data == *unknown)
             })
@@ -423,8 +469,8 @@ pub(crate) const fn stat(member: Member) -> Stat {
     Stat {
         czxid: Zxid::new(member.czxid),
         mzxid: Zxid::new(member.mzxid),
-        ctime: 0,
-        mtime: 0,
+        ctime: member.ctime,
+        mtime: member.mtime,
         version: Version::new(0),
         cversion: Version::new(0),
         aversion: Version::new(0),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use election_session::Event;
 use zk_jute::Frames;
-use zk_session::{ConnectionEnd, Instant, SessionEnd};
+use zk_session::{ConnectionEnd, Instant, Rollback, SessionEnd};
 
 use super::unlocked::{Retired, Unlocked};
 use super::watches::{WatchOutcome, WatchedChange};
@@ -76,8 +76,10 @@ impl Hub {
     }
 
     fn dispatch_connection(&mut self, now: Instant, event: HostEvent) {
-        if let Event::ConnectFailed { end, .. } = event {
-            return self.attempt_failed(now, end);
+        match event {
+            Event::ConnectFailed { end, .. } => return self.attempt_failed(now, end),
+            Event::RolledBack(rollback) => return self.rolled_back(rollback),
+            _ => {}
         }
         let Self { connection, repeats, unlocked, vitals, host, .. } = self;
         let Unlocked { journal, wakers, .. } = unlocked;
@@ -109,10 +111,6 @@ impl Hub {
                 let entry = Entry::HeartbeatRefused { path, error };
                 Box::new(repeats.heartbeats.note(now, entry, journal))
             }
-            Event::RolledBack(rollback) => {
-                self.rollback.set(Some(rollback), wakers);
-                return journal.note(Entry::RolledBack(rollback));
-            }
             Event::Renewed { session, expiry } => {
                 let end = SessionEnd::Expired(expiry);
                 let entry = Entry::SessionEnded { session, end };
@@ -126,6 +124,7 @@ impl Hub {
             }
             // Recipes hear of it; and the others were handed out.
             Event::ConnectFailed { .. }
+            | Event::RolledBack(_)
             | Event::LeaseLapsed
             | Event::Completed { .. }
             | Event::Fired { .. }
@@ -138,6 +137,13 @@ impl Hub {
         };
         unlocked.retired.push(replaced);
         self.observe_connection(now);
+    }
+
+    fn rolled_back(&mut self, rollback: Rollback) {
+        let mut wakers = Vec::new();
+        self.rollback().set(Some(rollback), &mut wakers);
+        self.unlocked.wakers.append(&mut wakers);
+        self.unlocked.journal.note(Entry::RolledBack(rollback));
     }
 
     fn attempt_failed(&mut self, now: Instant, end: ConnectionEnd) {

@@ -86,6 +86,7 @@ mod refusals;
 mod revocation;
 #[cfg(test)]
 mod rollbacks;
+#[cfg(test)]
 mod round_trips;
 #[cfg(test)]
 mod runs;
