@@ -54,8 +54,8 @@ pub struct Session<R, W> {
     upkeep: Upkeep,
     /// The zxid that a server must have applied before this session uses it.
     seen: Zxid,
-    /// The highest zxid that the sessions saw in whose place this one is, until a write has told whether
-    /// the ensemble still has it; otherwise zero.
+    /// The highest zxid that the sessions before this one saw, until the reply to a write shows whether the
+    /// ensemble still has it; zero from then on, and in a first session.
     seen_before: Zxid,
     /// The zxid up to which all watch events were delivered. An event may share its transaction
     /// with others that are still on their way, so only replies count.

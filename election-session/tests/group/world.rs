@@ -1,11 +1,13 @@
 //! A server, its messages, and a tracker.
 
+mod laws;
+
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use bytes::Bytes;
 use election_session::{
-    Continuity, GroupFormat, GroupQuestion, GroupRead, GroupRequest, GroupSnapshot, GroupTracker,
-    MemberData, TrackerWatches,
+    GroupFormat, GroupQuestion, GroupRead, GroupRequest, GroupSnapshot, GroupTracker, MemberData,
+    TrackerWatches,
 };
 use zk_jute::records::{EventType, Stat};
 use zk_jute::{SessionId, Version, Zxid};
@@ -131,7 +133,8 @@ impl World {
             Churn::Hot if dice < 60 => {
                 let mut state = self.history[self.tip()].clone();
                 let zxid = i64::try_from(self.tip() + 1).expect("small");
-                state.entry("a".into()).or_insert(Member::new(zxid, self.clock)).mzxid = zxid;
+                let member = state.entry("a".into()).or_insert(Member::new(zxid, self.clock));
+                (member.mzxid, member.mtime) = (zxid, self.clock);
                 self.push(state);
             }
             Churn::Hot if dice < 61 => self.commit(),
@@ -422,46 +425,6 @@ impl World {
         if let Some((_, zxid)) = self.told.last_mut() {
             *zxid = 0;
         }
-    }
-
-    /// Checks a view: it is one of the states, and not before the last one.
-    fn told(&mut self, snapshot: GroupSnapshot) {
-        let last = self.told.last().map_or(0, |(_, zxid)| *zxid);
-        self.log.push(format!("is told {:?}", snapshot.members().keys().collect::<Vec<_>>()));
-        let found =
-            (last..=self.tip()).find(|zxid| self.shows(&snapshot, *zxid, &MemberData::Changing));
-        let Some(zxid) = found else {
-            panic!("never true, or not in order: {snapshot:#?} after {last}: {:#?}", self.log);
-        };
-        let view = snapshot.since(self.told.last().map(|(snapshot, _)| snapshot));
-        let has_news = !(view.joined.is_empty() && view.left.is_empty() && view.changed.is_empty());
-        assert!(has_news || self.told.is_empty(), "{view:#?}");
-        let born = |snapshot: &GroupSnapshot, name: &str| {
-            snapshot.members().get(name)?.stat.map(|stat| stat.ctime)
-        };
-        for name in &view.changed {
-            let before = self.told.last().and_then(|(before, _)| born(before, name));
-            let now = born(&snapshot, name);
-            let is_one = before.is_none() || now.is_none() || before == now;
-            assert!(is_one, "{name} was made again: {:#?}", self.log);
-        }
-        let is_broken = self.gaps > 0 && !self.told.is_empty();
-        assert_eq!(view.continuity == Continuity::Broken, is_broken, "{:#?}", self.log);
-        self.gaps = 0;
-        self.told.push((snapshot, zxid));
-    }
-
-    /// Whether it shows this state, but for the data of members that are `unknown`.
-    fn shows(&self, snapshot: &GroupSnapshot, zxid: usize, unknown: &MemberData) -> bool {
-        let state = &self.history[zxid];
-        state.len() == snapshot.members().len()
-            && state.iter().zip(&**snapshot.members()).all(|((name, member), (shown, as_shown))| {
-                let is_same = as_shown.stat.is_some_and(|stat| {
-                    (stat.czxid.get(), stat.mzxid.get(), stat.ctime, stat.mtime)
-                        == (member.czxid, member.mzxid, member.ctime, member.mtime)
-                });
-                **name == **shown && (is_same || as_shown.data == *unknown)
-            })
     }
 }
 

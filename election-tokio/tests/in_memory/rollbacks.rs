@@ -30,8 +30,8 @@ impl Connector for Ensemble {
     }
 }
 
-/// Two servers on which one transaction follows another with the same zxids: each has a root with a child that only
-/// this one has, and one whose data differ.
+/// Makes two servers that gave the same zxids to other transactions. Below the root both have `a`, with other data; one
+/// has `b`, and the other `c`.
 async fn two_ensembles() -> [Server; 2] {
     let [before, after] = [Server::new(), Server::new()];
     for (server, own, data) in [(&before, "/root/b", "old"), (&after, "/root/c", "new")] {
@@ -73,7 +73,7 @@ async fn a_loss_is_warned_of_once() {
     let mut nomination = client.election(ELECTION).nominate().unwrap();
     let token = nomination.elected().await.unwrap().token();
     ensemble.become_another(&after);
-    let told = timeout(PATIENCE, rollbacks.next()).await.expect("it is told of the loss");
+    let told = timeout(PATIENCE, rollbacks.next()).await.expect("the client reports the loss");
     let rollback = told.flatten().unwrap();
     assert!(rollback.seen.get() >= token.get() && rollback.written < rollback.seen);
     assert_eq!(client.rollback(), Some(rollback));
@@ -100,7 +100,7 @@ async fn a_watched_value_is_that_of_the_other_ensemble() {
     let value = |configured: Configured<String>| configured.value().cloned();
     assert_eq!(value(watch.next().await.unwrap().unwrap()).as_deref(), Some("old"));
     ensemble.become_another(&after);
-    let next = timeout(PATIENCE, watch.next()).await.expect("it is told of the other value");
+    let next = timeout(PATIENCE, watch.next()).await.expect("the watch yields the other value");
     assert_eq!(value(next.unwrap().unwrap()).as_deref(), Some("new"));
 }
 
@@ -126,7 +126,7 @@ async fn a_watched_group_is_that_of_the_other_ensemble() {
     let mut watch = client.group(ROOT).watch();
     assert_eq!(watch.next().await.unwrap().unwrap().members.len(), 2);
     ensemble.become_another(&after);
-    let next = timeout(PATIENCE, watch.next()).await.expect("it is told of the other members");
+    let next = timeout(PATIENCE, watch.next()).await.expect("the watch yields the other members");
     let view = next.unwrap().unwrap();
     let names: Vec<_> = view.members.keys().map(|name| &**name).collect();
     assert_eq!(names, ["a", "c"]);

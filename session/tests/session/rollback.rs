@@ -13,7 +13,7 @@ const READ: GetDataRequest<'_> = GetDataRequest { path: "/a", watch: false };
 const CREATE: CreateRequest<'_> =
     CreateRequest { path: "/a", data: None, acl: Vector::OPEN, mode: CreateMode::EPHEMERAL };
 
-/// Returns the lab of a session that has seen so much, and whose server then made it expire.
+/// Returns the lab of a session that has seen this zxid, and that its server then refused to continue.
 fn expired(seen: i64) -> Lab {
     let mut lab = Lab::connected();
     read(&mut lab, seen);
@@ -33,7 +33,7 @@ fn replace(expired: &Lab) -> Lab {
     Lab::of(Session::replacing(&expired.session, Lab::config(1), 2, expired.now), expired.now)
 }
 
-/// Returns the lab of the session in the place of one that has seen so much.
+/// Returns the lab of a session that replaces one which has seen this zxid.
 fn next(seen: i64) -> Lab {
     let mut lab = replace(&expired(seen));
     assert_eq!(lab.connect().last_zxid_seen, Zxid::ZERO);
@@ -56,8 +56,8 @@ fn create(lab: &mut Lab, zxid: i64) {
     lab.reply(xid, zxid, ErrorCode::OK);
 }
 
-/// Returns what the session has told of rollbacks since the last call.
-fn told(lab: &mut Lab) -> Vec<Rollback> {
+/// Returns the rollbacks among the events since the last call.
+fn rollbacks(lab: &mut Lab) -> Vec<Rollback> {
     let events = lab.events().into_iter();
     events
         .filter_map(|event| if let Event::RolledBack(it) = event { Some(it) } else { None })
@@ -79,7 +79,7 @@ fn a_write_with_a_zxid_that_was_seen_before_shows_a_rollback_once() {
             "{events:?}"
         );
         create(&mut lab, written + 1);
-        assert_eq!(told(&mut lab), []);
+        assert_eq!(rollbacks(&mut lab), []);
     }
 }
 
@@ -87,7 +87,7 @@ fn a_write_with_a_zxid_that_was_seen_before_shows_a_rollback_once() {
 fn an_ensemble_that_goes_on_is_not_accused() {
     let mut lab = next(SEEN);
     create(&mut lab, SEEN + 1);
-    assert_eq!(told(&mut lab), []);
+    assert_eq!(rollbacks(&mut lab), []);
 }
 
 /// A server that lags answers a read of a new session so, and a refusal or a multi says nothing of a commit.
@@ -105,7 +105,7 @@ fn only_a_write_that_succeeded_shows_a_rollback() {
     assert!(events.contains(&Event::Completed { tag: 1, outcome: refused }), "{events:?}");
     assert!(!events.iter().any(|event| matches!(event, Event::RolledBack(_))), "{events:?}");
     create(&mut lab, 7);
-    assert_eq!(told(&mut lab), [rollback(SEEN, 7)]);
+    assert_eq!(rollbacks(&mut lab), [rollback(SEEN, 7)]);
 }
 
 /// The session in between has seen little, and written nothing.
@@ -117,12 +117,12 @@ fn what_a_session_saw_counts_until_a_later_one_writes() {
     let mut lab = replace(&lab);
     lab.connect();
     create(&mut lab, 7);
-    assert_eq!(told(&mut lab), [rollback(SEEN, 7)]);
+    assert_eq!(rollbacks(&mut lab), [rollback(SEEN, 7)]);
     expire(&mut lab);
     let mut lab = replace(&lab);
     lab.connect();
     create(&mut lab, 8);
-    assert_eq!(told(&mut lab), [], "it was told");
+    assert_eq!(rollbacks(&mut lab), [], "the session before reported it");
 }
 
 /// How other servers number transactions is not known.
@@ -138,7 +138,7 @@ fn servers_that_are_not_zookeepers_are_not_accused() {
         read_only: Some(false),
     });
     create(&mut lab, 4);
-    assert_eq!(told(&mut lab), []);
+    assert_eq!(rollbacks(&mut lab), []);
 }
 
 /// Almost all answers take the short way past the queue of events.
@@ -149,5 +149,5 @@ fn an_answer_that_is_picked_hides_no_rollback() {
     let frame = crate::lab::encoded(&crate::lab::header(xid, 4, ErrorCode::OK));
     let picked = lab.session.handle_frame_picking(lab.now, frame, Ok::<u32, u32>);
     assert_eq!(picked, None);
-    assert_eq!(told(&mut lab), [rollback(SEEN, 4)]);
+    assert_eq!(rollbacks(&mut lab), [rollback(SEEN, 4)]);
 }

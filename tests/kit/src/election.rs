@@ -139,6 +139,20 @@ pub async fn leads(nomination: &mut Nomination) -> Result<Leadership, TestFailur
     }
 }
 
+/// Waits until one of the two leads.
+pub async fn one_leads(
+    first: &mut Nomination,
+    second: &mut Nomination,
+) -> Result<Leadership, TestFailure> {
+    let elected = soon("one of the two leads", async {
+        tokio::select! {
+            elected = first.elected() => elected,
+            elected = second.elected() => elected,
+        }
+    });
+    Ok(elected.await??)
+}
+
 /// Waits until the status is as wanted.
 pub async fn reaches<T>(
     nomination: &Nomination,

@@ -6,7 +6,7 @@ use core::time::Duration;
 use election_tokio::ConnectionState;
 use election_tokio::election::{LostReason, Nomination, Role};
 use zk_test_kit::election::{
-    Arena, ELECTION, connect, follows_this, is_suspended, leads, reaches, soon,
+    Arena, ELECTION, connect, follows_this, is_suspended, leads, one_leads, reaches, soon,
 };
 use zk_test_kit::failure::TestResult;
 use zk_test_kit::proxy::Proxy;
@@ -83,13 +83,7 @@ async fn after_a_long_outage_one_leads_by_a_greater_token() -> TestResult {
     let reason = soon("the loss is told", leadership.lost()).await?;
     assert_eq!(reason, LostReason::LeaseLapsed);
     server.restart()?;
-    let new_leadership = soon("one of them leads", async {
-        tokio::select! {
-            elected = first.elected() => elected,
-            elected = second.elected() => elected,
-        }
-    })
-    .await??;
+    let new_leadership = one_leads(&mut first, &mut second).await?;
     assert!(new_leadership.token() > leadership.token());
     // The admin's session is of the same age, and a longer timeout.
     let mut connection = arena.admin.connection_updates();

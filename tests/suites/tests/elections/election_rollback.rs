@@ -5,10 +5,10 @@ use core::time::Duration;
 use std::fs;
 use std::path::Path;
 
-use election_tokio::election::{Leadership, LostReason, Nomination};
+use election_tokio::election::{LostReason, Nomination};
 use election_tokio::ensemble::Rollback;
 use election_tokio::{Client, Token, Version};
-use zk_test_kit::election::{ELECTION, connect, follows_this, leads, soon};
+use zk_test_kit::election::{ELECTION, connect, follows_this, leads, one_leads, soon};
 use zk_test_kit::failure::{TestFailure, TestResult};
 use zk_test_kit::wait::{SOON, eventually_async};
 use zk_test_kit::zookeeper::{Member, Options, Server};
@@ -28,25 +28,14 @@ impl Nominee {
         Ok(Self { client, nomination })
     }
 
-    /// Waits until the client says that the ensemble has lost transactions.
-    async fn tells_of_a_rollback(&self) -> Result<Rollback, TestFailure> {
+    /// Waits until the client reports a rollback.
+    async fn reports_a_rollback(&self) -> Result<Rollback, TestFailure> {
         let mut updates = self.client.rollback_updates();
-        let told = soon("the client tells of the loss", updates.wait_for(Option::is_some)).await?;
+        let told = soon("the client reports a rollback", updates.wait_for(Option::is_some)).await?;
         let rollback = told?.expect("it was waited for");
         assert_eq!(self.client.rollback(), Some(rollback));
         Ok(rollback)
     }
-}
-
-/// Waits until one of the two leads.
-async fn one_leads(first: &mut Nominee, second: &mut Nominee) -> Result<Leadership, TestFailure> {
-    let elected = soon("one of them leads", async {
-        tokio::select! {
-            elected = first.nomination.elected() => elected,
-            elected = second.nomination.elected() => elected,
-        }
-    });
-    Ok(elected.await??)
 }
 
 /// Waits until the two have a candidate each, and no candidate is left of their earlier sessions.
@@ -92,21 +81,21 @@ async fn on_an_emptied_server_one_leads_and_both_clients_tell_of_the_loss() -> T
 
     server.kill()?;
     empty(&server)?;
-    let reason = soon("the loss is told", before.lost()).await?;
+    let reason = soon("the leadership is lost", before.lost()).await?;
     assert_eq!(reason, LostReason::LeaseLapsed);
     server.restart()?;
-    let after = one_leads(&mut first, &mut second).await?;
+    let after = one_leads(&mut first.nomination, &mut second.nomination).await?;
     assert!(!before.is_valid() && after.is_valid());
     assert!(after.token() < before.token(), "{} after {}", after.token(), before.token());
     for nominee in [&first, &second] {
-        let Rollback { seen, written } = nominee.tells_of_a_rollback().await?;
+        let Rollback { seen, written } = nominee.reports_a_rollback().await?;
         assert!(written <= seen, "{written} after {seen}");
     }
     two_stand(&first.client).await
 }
 
 /// The copy has the candidates of sessions that its clients have given up: these stay for their timeout,
-/// and nobody leads before.
+/// and no nominee leads before they are gone.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn on_a_server_with_an_older_copy_one_leads_once_the_old_sessions_are_over() -> TestResult {
     let server = Options::new().start_server()?;
@@ -126,10 +115,10 @@ async fn on_a_server_with_an_older_copy_one_leads_once_the_old_sessions_are_over
     server.kill()?;
     empty(&server)?;
     copy(&backup, &server.data_folder())?;
-    let reason = soon("the loss is told", later.lost()).await?;
+    let reason = soon("the leadership is lost", later.lost()).await?;
     assert_eq!(reason, LostReason::LeaseLapsed);
     server.restart()?;
-    let after = one_leads(&mut first, &mut second).await?;
+    let after = one_leads(&mut first.nomination, &mut second.nomination).await?;
     assert!(!later.is_valid() && after.is_valid());
     two_stand(&first.client).await
 }
@@ -146,7 +135,7 @@ async fn an_ensemble_with_raised_epochs_gives_greater_tokens_after_a_loss() -> T
 
     for data in [Data::None, Data::Backup] {
         Member::ALL.iter().try_for_each(|member| ensemble.member(*member).kill())?;
-        soon("the loss is told", leadership.lost()).await?;
+        soon("the leadership is lost", leadership.lost()).await?;
         for member in Member::ALL {
             let server = ensemble.member(member);
             match data {
@@ -163,7 +152,7 @@ async fn an_ensemble_with_raised_epochs_gives_greater_tokens_after_a_loss() -> T
             raise_epoch(server, leadership.token())?;
         }
         ensemble.start_all()?;
-        let next = one_leads(&mut first, &mut second).await?;
+        let next = one_leads(&mut first.nomination, &mut second.nomination).await?;
         assert!(next.token() > leadership.token(), "{} after {}", next.token(), leadership.token());
         assert_eq!((first.client.rollback(), second.client.rollback()), (None, None));
         two_stand(&first.client).await?;
