@@ -31,6 +31,19 @@ impl Bench {
         bench
     }
 
+    /// Goes on in another session, with a list that was answered at this zxid.
+    fn begin_anew(&mut self, names: &[&str], zxid: i64) {
+        self.tracker.handle_watches_lost();
+        self.asked.clear();
+        let barrier = self.tracker.poll_request().expect("a barrier");
+        self.tracker.handle_barrier(barrier.ticket);
+        let watch = self.tracker.poll_request().expect("a watch");
+        self.tracker.handle_watch_added(watch.ticket);
+        let list = self.tracker.poll_request().expect("a list");
+        self.tracker.handle_list(list.ticket, names.iter().copied(), Zxid::new(zxid));
+        self.ask();
+    }
+
     fn ask(&mut self) {
         while let Some(request) = self.tracker.poll_request() {
             self.asked.push(request);
@@ -125,4 +138,19 @@ fn after_a_deletion_that_only_an_event_has_told_the_next_server_catches_up_first
     bench.changed("a");
     bench.answer("a", 12, 12);
     assert_eq!(asked_after_a_gap(&mut bench), GroupQuestion::List);
+}
+
+/// The ensemble was restored from a copy, and its zxids are lower than those of the last session.
+#[test]
+fn a_moment_of_another_session_is_at_a_zxid_of_that_session() {
+    let mut bench = Bench::listed(&["a", "b"], 1_000);
+    bench.answer("a", 5, 1_000);
+    bench.answer("b", 6, 1_000);
+    bench.begin_anew(&["a", "b"], 10);
+    bench.answer("a", 5, 10);
+    bench.changed("a");
+    bench.answer("b", 7, 11).expect("the view of 10");
+    bench.changed("b");
+    assert!(bench.answer("a", 13, 13).is_none(), "b may have changed before 13");
+    assert!(bench.answer("b", 12, 14).is_some());
 }
